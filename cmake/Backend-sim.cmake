@@ -1,0 +1,37 @@
+# The virtual GPU: CUDA, cuBLASLt, cuDNN and NCCL on the CPU (oneDNN, threads, fibers).
+find_package(dnnl REQUIRED)
+find_package(Boost REQUIRED COMPONENTS context)
+
+# Headers a kernel or the engine sees under NVIDIA's names.
+add_library(lockstep_gpu_api INTERFACE)
+target_include_directories(lockstep_gpu_api INTERFACE
+  ${PROJECT_SOURCE_DIR}/simulator/gpu/include ${PROJECT_SOURCE_DIR}/simulator/gpu/kernel)
+target_link_libraries(lockstep_gpu_api INTERFACE lockstep_settings)
+
+# Kernels are one shared library, built once for each x86-64 level; the loader picks (glibc-hwcaps).
+function(lockstep_add_kernels target)
+  set(levels v2)
+  if(NOT LOCKSTEP_SANITIZE)
+    list(APPEND levels v3 v4)
+  endif()
+  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
+  # The block and thread a kernel sees while it runs live beside the kernels, below everything else.
+  lockstep_sources(context ${PROJECT_SOURCE_DIR}/simulator/gpu/kernel/*.cc)
+  foreach(level ${levels})
+    if(level STREQUAL v2)
+      set(name ${target})
+      set(folder ${PROJECT_BINARY_DIR}/lib)
+    else()
+      set(name ${target}_${level})
+      set(folder ${PROJECT_BINARY_DIR}/lib/glibc-hwcaps/x86-64-${level})
+    endif()
+    add_library(${name} SHARED ${ARGN} ${context})
+    target_link_libraries(${name} PUBLIC lockstep_gpu_api)
+    target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/engine/kernels)
+    target_compile_options(${name} PRIVATE -march=x86-64-${level} -O3)
+    set_target_properties(${name} PROPERTIES OUTPUT_NAME ${target} LIBRARY_OUTPUT_DIRECTORY ${folder})
+    if(NOT level STREQUAL v2)
+      add_dependencies(${target} ${name})
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,30 @@
+# Compiler settings shared by all targets of the project.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_package(Threads REQUIRED)
+
+# Same bits everywhere: no contraction behind our back (kernels say fma where they mean it), no fast-math.
+add_library(lockstep_settings INTERFACE)
+target_compile_options(lockstep_settings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Werror -ffp-contract=off>)
+target_link_libraries(lockstep_settings INTERFACE Threads::Threads)
+if(LOCKSTEP_SANITIZE)
+  target_compile_options(lockstep_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer>)
+  target_link_options(lockstep_settings INTERFACE -fsanitize=${LOCKSTEP_SANITIZE})
+endif()
+
+# Sources of one folder; new files are noticed at the next build.
+function(lockstep_sources out)
+  file(GLOB found CONFIGURE_DEPENDS ${ARGN})
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,46 @@
+// How a sum over replicas is made. One algorithm a file; adding one is one file and one line in cross_device_ops.cc.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "logical_gpu.h"
+#include "tensor.h"
+
+namespace lockstep {
+
+// One replica's part in a collective: its GPU, the stream to use, and the flat buffer to reduce in place.
+struct Participant {
+  LogicalGpu* gpu = nullptr;
+  Stream* stream = nullptr;
+  Tensor buffer;
+};
+
+// What a collective sent, counted as it was issued; tests compare it with the closed form.
+struct Traffic {
+  std::int64_t messages = 0;  // over all replicas
+  std::int64_t bytes = 0;
+};
+
+// Everything is asynchronous: ordered behind what each participant's stream holds, and before what comes after it. Called by
+// one thread for all replicas of this process, so an event is always recorded before somebody waits for it.
+class CrossDeviceOps {
+ public:
+  virtual ~CrossDeviceOps() = default;
+  virtual std::string name() const = 0;
+  // Sums the buffers; afterwards every participant has the same bits.
+  virtual Traffic all_reduce(const std::vector<Participant>& participants) = 0;
+  // Copies participant 0's buffer to all others.
+  virtual Traffic broadcast(const std::vector<Participant>& participants);
+  // Memory and events for buffers of up to `elements`; called once, so that a step allocates nothing.
+  virtual void prepare(const std::vector<LogicalGpu*>& gpus, std::int64_t elements) = 0;
+};
+
+std::unique_ptr<CrossDeviceOps> make_cross_device_ops(const std::string& name);  // "nccl", "ring", "one-device"
+std::vector<std::string> cross_device_ops_names();
+// NCCL between cards; among logical GPUs of one card an own algorithm. `why` gets the sentence to show.
+std::string choose_cross_device_ops(const std::vector<GpuId>& gpus, std::string* why);
+
+}  // namespace lockstep

@@ -1,0 +1,91 @@
+// The synchronous mirrored step in six phases, each a function one can find by name.
+//
+//   replicate -> [ shard -> local_gradients -> all_reduce -> update -> barrier ] for every step
+//
+// The result equals one device on the whole batch: gradients are weighted by samples, not by replicas.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cross_device_ops.h"
+#include "loss.h"
+#include "metric.h"
+#include "optimizer.h"
+#include "replica.h"
+#include "trace.h"
+
+namespace lockstep {
+
+// A contiguous run of samples of the global batch.
+struct Shard {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+// Contiguous, sizes differ by at most one, larger first; any size, also smaller than the number of replicas.
+std::vector<Shard> cut_batch(std::int64_t samples, int replicas);
+
+// A range of the flat gradient buffer, reduced as one message. Bucket 0 is ready first.
+struct Bucket {
+  std::int64_t first = 0;  // elements
+  std::int64_t count = 0;
+  std::vector<int> variables;
+};
+std::vector<Bucket> make_buckets(const VariableLayout& layout, std::int64_t bucket_bytes, std::int64_t first_bucket_bytes);
+
+struct StepOptions {
+  std::uint64_t seed = 0;
+  std::int64_t bucket_bytes = 4 << 20;
+  std::int64_t first_bucket_bytes = 1 << 20;
+  bool check_mirrored = false;  // compare checksums of all replicas after each barrier
+  double deadline_seconds = 120;
+};
+
+class MirroredStep {
+ public:
+  MirroredStep(const Graph& graph, std::vector<LogicalGpu*> gpus, std::shared_ptr<CrossDeviceOps> cross_device_ops, StepOptions options, Tracer* tracer);
+  ~MirroredStep();
+
+  int replicas() const;
+  Replica& replica(int index);
+  void set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<OptimizerImpl> optimizer, std::vector<std::shared_ptr<MetricImpl>> metrics);
+
+  // Phase 1. Replica 0's variables and slots are copied to all others, bit for bit.
+  void replicate();
+
+  // Phases 2 to 6 on one global batch. Sums for loss and metrics stay on the GPUs.
+  void train(const Array& x, const Array& y);
+  // Phases 2 and a forward pass; sums as above.
+  void evaluate(const Array& x, const Array& y);
+  // Outputs in the order of the samples.
+  Array predict(const Array& x);
+
+  // Totals over replicas since the last clear: [loss sum, metric sums ...] and the number of samples.
+  struct Totals {
+    std::vector<double> sums;
+    std::int64_t samples = 0;
+  };
+  Totals totals();
+  void clear_totals();
+
+  std::int64_t iterations() const;
+  void set_iterations(std::int64_t iterations);
+
+  // One per replica: fingerprints of weights, slots and state.
+  std::vector<std::uint64_t> checksums();
+
+ private:
+  std::vector<Shard> shard(const Array& x, const Array& y);
+  void local_gradients();
+  void all_reduce();
+  void update();
+  void barrier();
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lockstep

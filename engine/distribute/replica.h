@@ -1,0 +1,40 @@
+// A replica: a logical GPU, its copy of the variables, its programs by batch size, its running sums, its host thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "graph.h"
+#include "logical_gpu.h"
+#include "program.h"
+#include "variables.h"
+
+namespace lockstep {
+
+class Replica {
+ public:
+  Replica(int index, LogicalGpu& gpu, const Graph& graph);
+
+  int index() const { return index_; }
+  LogicalGpu& gpu() { return *gpu_; }
+  VariableStore& variables() { return variables_; }
+  Program& program(std::int64_t batch, Mode mode);  // planned at first use
+  OpContext compute_context();                      // the compute stream, no scratch
+
+  static constexpr int kSums = 16;
+  double* sums();                 // kSums doubles on the device: slot 0 is the loss, then the metrics
+  void clear_sums();
+  void read_sums(double* host);   // waits for the compute stream
+
+ private:
+  int index_;
+  LogicalGpu* gpu_;
+  const Graph* graph_;
+  VariableStore variables_;
+  Workspace workspace_;
+  std::map<std::pair<std::int64_t, Mode>, std::unique_ptr<Program>> programs_;
+  Buffer sums_;
+};
+
+}  // namespace lockstep

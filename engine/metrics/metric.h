@@ -1,0 +1,23 @@
+// Metrics: sums kept on each replica's GPU; the mean over all replicas is taken when somebody looks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "op_context.h"
+#include "program.h"
+
+namespace lockstep {
+
+class MetricImpl {
+ public:
+  virtual ~MetricImpl() = default;
+  virtual std::string name() const = 0;  // "accuracy"
+  // Adds this batch to sums[slot]; the value shown is the total over replicas / the number of samples.
+  virtual void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const = 0;
+};
+
+std::shared_ptr<MetricImpl> make_metric(const std::string& name);  // "accuracy"; an unknown name is an Error with the known ones
+
+}  // namespace lockstep

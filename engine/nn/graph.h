@@ -1,0 +1,39 @@
+// Layers joined into a graph with static shapes: what a model is before it lives on a GPU.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layer.h"
+#include "lockstep/shape.h"
+#include "variables.h"
+
+namespace lockstep {
+
+struct Node {
+  std::shared_ptr<LayerImpl> layer;
+  std::vector<int> inputs;  // nodes; -1 is the model's input
+  Shape output;             // of one sample
+};
+
+class Graph {
+ public:
+  // A chain. `input` is one sample's shape. Wrong shapes are Errors that name the layer.
+  static Graph chain(const std::vector<std::shared_ptr<LayerImpl>>& layers, const Shape& input);
+
+  const Shape& input() const { return input_; }
+  const Shape& output() const { return nodes_.back().output; }
+  const std::vector<Node>& nodes() const { return nodes_; }  // in topological order
+  const VariableLayout& layout() const { return *layout_; }
+  int first_variable(int node) const { return first_variable_[static_cast<std::size_t>(node)]; }  // its variables are consecutive
+  int variable_count(int node) const;
+
+ private:
+  Shape input_;
+  std::vector<Node> nodes_;
+  std::vector<int> first_variable_;
+  std::shared_ptr<const VariableLayout> layout_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,22 @@
+// How a variable gets its first values: on the host, from (seed, variable's index) alone, so every run starts alike.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lockstep/shape.h"
+
+namespace lockstep {
+
+struct Initializer {
+  enum class Kind { zeros, ones, constant, glorot_uniform, he_normal, random_uniform, random_normal } kind = Kind::zeros;
+  float value = 0;  // constant; half width of random_uniform; standard deviation of random_normal
+
+  // Philox 4x32-10 keyed by (seed, stream); Keras' fan-in and fan-out rules for glorot and he.
+  std::vector<float> values(const Shape& shape, std::uint64_t seed, std::uint64_t stream) const;
+};
+
+Initializer parse_initializer(const std::string& name);
+
+}  // namespace lockstep

@@ -1,0 +1,67 @@
+// A graph of layers made ready to run: one replica, one batch size, one mode, all memory planned.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph.h"
+#include "logical_gpu.h"
+#include "tensor.h"
+#include "variables.h"
+
+namespace lockstep {
+
+// What a layer may need to know about the step it takes part in. Random layers draw from Philox keyed by
+// (seed, layer, step, global sample index), so their draws do not depend on the number of replicas.
+struct StepInfo {
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+  std::int64_t first_sample = 0;  // index of this replica's first sample in the global batch
+  std::int64_t global_batch = 0;
+};
+
+enum class Mode { training, inference };
+
+// Activation memory of a replica, shared by its programs: they never run at the same time. Grows, never shrinks.
+class Workspace {
+ public:
+  Workspace(LogicalGpu& gpu, std::string owner) : gpu_(&gpu), owner_(std::move(owner)) {}
+  void* reserve(std::size_t bytes);  // waits for the GPU before it grows
+  std::uint64_t generation() const { return generation_; }  // changes when addresses do
+  LogicalGpu& gpu() const { return *gpu_; }
+
+ private:
+  LogicalGpu* gpu_;
+  std::string owner_;
+  Buffer buffer_;
+  std::uint64_t generation_ = 0;
+};
+
+class Program {
+ public:
+  Program(const Graph& graph, VariableStore& variables, Workspace& workspace, std::int64_t batch, Mode mode);
+  ~Program();
+
+  std::int64_t batch() const;
+  Tensor input() const;            // (batch, ...): upload here before forward
+  Tensor output() const;           // valid after forward
+  Tensor logits() const;           // the scores before a final softmax; the same as output() where there is none
+  bool softmax_output() const;     // the last layer ends in a softmax
+  // Where the loss writes its gradient: with respect to logits() or, when `from_output`, to output().
+  Tensor logits_gradient() const;
+  Tensor output_gradient() const;
+
+  void forward(const StepInfo& info);
+  // Calls `ready(variable)` right after the operations that finish a variable's gradient were issued on the compute stream,
+  // in the layout's ready order. `from_logits`: the loss wrote logits_gradient(); else output_gradient().
+  void backward(const StepInfo& info, bool from_logits, const std::function<void(int variable)>& ready);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace lockstep

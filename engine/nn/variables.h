@@ -1,0 +1,69 @@
+// The variables of a model: how they lie in memory (the same on every replica) and one replica's copy of them.
+//
+// All trainable variables stand in one flat buffer, in the order in which backward finishes their gradients; so a bucket of
+// gradients is a range of the flat gradient buffer, and the optimizer is one kernel over everything.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "initializer.h"
+#include "logical_gpu.h"
+#include "tensor.h"
+
+namespace lockstep {
+
+struct VariableSpec {
+  std::string name;  // "conv2d/kernel", as Keras calls it
+  Shape shape;
+  bool trainable = true;
+  Initializer initializer;
+};
+
+class VariableLayout {
+ public:
+  // `specs` in Keras' order (layer by layer, as model.weights lists them); `ready_order` lists the indices of the trainable
+  // ones in the order backward finishes their gradients.
+  VariableLayout(std::vector<VariableSpec> specs, std::vector<int> ready_order);
+
+  const std::vector<VariableSpec>& specs() const { return specs_; }  // Keras' order; indices below refer to it
+  const std::vector<int>& ready_order() const { return ready_order_; }
+  std::int64_t offset(int variable) const { return offsets_[static_cast<std::size_t>(variable)]; }  // in elements, 64-element aligned
+  std::int64_t trainable_elements() const { return trainable_elements_; }  // padding included; padding is zero and stays zero
+  std::int64_t state_elements() const { return state_elements_; }          // variables that are not trained, such as moving statistics
+  std::int64_t parameters() const;                                         // as Keras counts them: no padding
+  int find(const std::string& name) const;                                 // -1 if there is none
+
+ private:
+  std::vector<VariableSpec> specs_;
+  std::vector<int> ready_order_;
+  std::vector<std::int64_t> offsets_;
+  std::int64_t trainable_elements_ = 0;
+  std::int64_t state_elements_ = 0;
+};
+
+// One replica's copy: weights, gradients, state, and the optimizer's slots, each flat.
+class VariableStore {
+ public:
+  VariableStore(LogicalGpu& gpu, const VariableLayout& layout, std::string owner);  // zero-filled
+
+  const VariableLayout& layout() const { return *layout_; }
+  Tensor variable(int index) const;  // trainable or not
+  Tensor gradient(int index) const;  // trainable only
+  Tensor weights() const;            // flat
+  Tensor gradients() const;          // flat
+  Tensor state() const;              // flat; not defined when there is none
+  void make_slots(int count);        // optimizer slots, zero-filled; calling again with the same count keeps them
+  int slots() const { return static_cast<int>(slots_.size()); }
+  Tensor slot(int k) const;          // flat, as long as weights()
+
+ private:
+  LogicalGpu* gpu_;
+  const VariableLayout* layout_;
+  std::string owner_;
+  Buffer weights_, gradients_, state_;
+  std::vector<Buffer> slots_;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,15 @@
+// Where an operation runs: a logical GPU, one of its streams, and scratch memory that was planned for it.
+#pragma once
+
+#include "logical_gpu.h"
+#include "tensor.h"
+
+namespace lockstep {
+
+struct OpContext {
+  LogicalGpu* gpu = nullptr;
+  Stream* stream = nullptr;      // usually gpu->compute()
+  Tensor scratch;                // bytes an op asked for when it was planned; shared by all ops of a stream, one after the other
+};
+
+}  // namespace lockstep

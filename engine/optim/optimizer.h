@@ -1,0 +1,23 @@
+// Optimizers: the same arithmetic on every replica, on flat buffers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "op_context.h"
+#include "variables.h"
+
+namespace lockstep {
+
+class OptimizerImpl {
+ public:
+  virtual ~OptimizerImpl() = default;
+  virtual std::string name() const = 0;  // "adam"
+  virtual int slots() const = 0;         // flat buffers it keeps beside the weights
+  // Applies gradients() to weights() of one replica; `iteration` counts from 1.
+  virtual void update(const OpContext& context, VariableStore& variables, std::int64_t iteration) const = 0;
+  virtual float learning_rate(std::int64_t iteration) const = 0;
+};
+
+}  // namespace lockstep

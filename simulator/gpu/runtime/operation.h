@@ -1,0 +1,69 @@
+// What a virtual GPU can be asked to do, and the one door through which it is asked.
+//
+// The CUDA runtime, cuBLASLt, cuDNN and NCCL of this folder all end here: they describe an Operation and enqueue it on a
+// stream. Streams are FIFO queues; an operation runs later than its call, on a worker thread of the executor.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda_runtime.h"
+
+namespace lockstep::sim {
+
+// What an operation costs; the model clock turns it into time.
+struct Cost {
+  double flops = 0;
+  double bytes = 0;  // read plus written
+};
+
+// Bytes of device (or host) memory that an operation touches. The race detector lives on these.
+struct Touch {
+  const void* begin = nullptr;
+  std::size_t bytes = 0;
+  bool write = false;
+};
+
+enum class OperationKind { kernel, matmul, convolution, copy, memset, collective, host_function, marker };
+
+// An operation is cut into `parts` that may run at the same time on several workers. How many there are depends on shapes
+// and configuration only, never on which cores are idle, so the same program gives the same bits.
+struct Operation {
+  OperationKind kind = OperationKind::kernel;
+  std::string name;
+  Cost cost;
+  std::vector<Touch> touches;
+  int parts = 1;
+  std::function<void(int part)> run;  // must not throw and must not call the CUDA API
+};
+
+// Several streams meet here: a stream that reaches the gate stays there until `expected` streams have reached it.
+// Collectives are gates around ordinary operations; no worker thread ever blocks.
+class Gate;
+std::shared_ptr<Gate> make_gate(int expected, std::string name);
+
+// Validates the stream (invalid: cudaErrorInvalidResourceHandle) and appends. The stream's device must be current where
+// CUDA demands it (kernel launches); library calls check that themselves. nullptr is the legacy default stream of the current device.
+cudaError_t enqueue(cudaStream_t stream, Operation operation);
+cudaError_t enqueue_gate(cudaStream_t stream, std::shared_ptr<Gate> gate);
+
+// The device a stream belongs to; -1 for an invalid handle.
+int device_of(cudaStream_t stream);
+
+// The device that owns this address; -1 for host memory.
+int device_of_address(const void* address);
+
+// Where the bytes behind a device address really are. Device addresses may be inaccessible to host code (check mode), so
+// every `run` goes through this, at the time it runs.
+template <typename T>
+T* resolve(T* device_address);
+
+// How many parts an operation of this cost is cut into; a function of the cost and the configuration.
+int parts_for(const Cost& cost);
+
+}  // namespace lockstep::sim
+
+#include "resolve.inl"

@@ -1,0 +1,44 @@
+// A logical GPU: a physical GPU, a memory limit with its arena, streams and library handles of its own.
+//
+// Made by splitting one physical GPU, real or virtual; a whole GPU is a split into one.
+#pragma once
+
+#include <cublasLt.h>
+#include <cudnn.h>
+
+#include <memory>
+#include <string>
+
+#include "arena.h"
+#include "lockstep/logical.h"
+#include "stream.h"
+
+namespace lockstep {
+
+class LogicalGpu {
+ public:
+  // From here on the physical GPU counts as in use: split_gpu refuses it.
+  explicit LogicalGpu(const GpuId& id);
+  ~LogicalGpu();
+  LogicalGpu(const LogicalGpu&) = delete;
+  LogicalGpu& operator=(const LogicalGpu&) = delete;
+
+  const GpuId& id() const { return id_; }
+  std::string name() const { return id_.name(); }
+  int physical() const { return id_.physical; }
+  Arena& arena() { return arena_; }
+  Stream& compute() { return compute_; }              // forward, backward, update
+  Stream& communication() { return communication_; }  // all-reduce beside backward
+  cublasLtHandle_t blas();                            // made at first use
+  cudnnHandle_t dnn();                                // made at first use, bound to the compute stream
+
+ private:
+  struct Handles;
+  GpuId id_;
+  Arena arena_;
+  Stream compute_;
+  Stream communication_;
+  std::unique_ptr<Handles> handles_;
+};
+
+}  // namespace lockstep
