@@ -11,22 +11,14 @@
 #include <vector>
 
 #include "cross_device_ops.h"
-#include "loss.h"
+#include "losses/loss.h"
 #include "metric.h"
-#include "optimizer.h"
+#include "optim/optimizer.h"
 #include "replica.h"
+#include "shard.h"
 #include "trace.h"
 
 namespace lockstep {
-
-// A contiguous run of samples of the global batch.
-struct Shard {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-};
-
-// Contiguous, sizes differ by at most one, larger first; any size, also smaller than the number of replicas.
-std::vector<Shard> cut_batch(std::int64_t samples, int replicas);
 
 // A range of the flat gradient buffer, reduced as one message. Bucket 0 is ready first.
 struct Bucket {
@@ -52,6 +44,9 @@ class MirroredStep {
   int replicas() const;
   Replica& replica(int index);
   void set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<OptimizerImpl> optimizer, std::vector<std::shared_ptr<MetricImpl>> metrics);
+
+  void set_tracer(Tracer* tracer);  // null: no tracing
+  void set_check_mirrored(bool yes);
 
   // Phase 1. Replica 0's variables and slots are copied to all others, bit for bit.
   void replicate();

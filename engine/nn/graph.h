@@ -19,21 +19,27 @@ struct Node {
 
 class Graph {
  public:
-  // A chain. `input` is one sample's shape. Wrong shapes are Errors that name the layer.
+  // A chain. `input` is one sample's shape; an empty one is taken from the first layer's input_shape. Names layers as Keras
+  // does ("conv2d", "dense", "dense_1"). Wrong shapes are Errors that name the layer, what it got and what it wants.
   static Graph chain(const std::vector<std::shared_ptr<LayerImpl>>& layers, const Shape& input);
+  // Any graph whose nodes stand in topological order; the last one is the output. Node::output is filled in.
+  static Graph build(std::vector<Node> nodes, const Shape& input);
 
   const Shape& input() const { return input_; }
   const Shape& output() const { return nodes_.back().output; }
   const std::vector<Node>& nodes() const { return nodes_; }  // in topological order
   const VariableLayout& layout() const { return *layout_; }
   int first_variable(int node) const { return first_variable_[static_cast<std::size_t>(node)]; }  // its variables are consecutive
-  int variable_count(int node) const;
+  int variable_count(int node) const { return first_variable(node + 1) - first_variable(node); }
 
  private:
   Shape input_;
   std::vector<Node> nodes_;
-  std::vector<int> first_variable_;
+  std::vector<int> first_variable_;  // one more than nodes
   std::shared_ptr<const VariableLayout> layout_;
 };
+
+// Keras' automatic name for a class: "MaxPooling2D" -> "max_pooling2d", "ReLU" -> "re_lu".
+std::string automatic_name(const std::string& class_name);
 
 }  // namespace lockstep

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lockstep/shape.h"
@@ -19,13 +22,21 @@ enum class Mode;
 struct LayerRun {
   OpContext op;
   const StepInfo* info = nullptr;
-  std::vector<Tensor> inputs;           // (batch, ...)
+  std::vector<Tensor> inputs;  // (batch, ...)
   Tensor output;
   Tensor output_gradient;               // may be overwritten: nobody needs it after this layer
   std::vector<Tensor> input_gradients;  // to be written whole
   std::vector<Tensor> variables;
-  std::vector<Tensor> gradients;        // to be written whole, one for each trainable variable
-  Tensor saved;                         // what forward keeps for backward
+  std::vector<Tensor> gradients;  // to be written whole, one for each trainable variable
+  Tensor saved;                   // what forward keeps for backward
+
+  int first_variable = 0;  // in the model's layout
+  const std::function<void(int variable)>* ready = nullptr;
+  // Backward calls this for each trainable variable k of the layer, in LayerImpl::ready_order(), right after it issued what
+  // finishes that gradient and before it goes on: the earlier it says so, the more of the all-reduce hides behind backward.
+  void finished(int k) const {
+    if (ready != nullptr && *ready) (*ready)(first_variable + k);
+  }
 };
 
 // A layer planned for one shape on one replica: convolution plans and the like live here.
@@ -36,6 +47,8 @@ class LayerOp {
   virtual std::size_t saved_bytes() const { return 0; }    // kept from forward to backward
   virtual bool needs_input() const { return true; }        // does backward read the input?
   virtual bool needs_output() const { return true; }       // does backward read the output?
+  // One input, and forward may find it where its output goes; then backward always finds both gradients in one place.
+  virtual bool in_place() const { return false; }
   virtual void forward(const LayerRun& run) = 0;
   virtual void backward(const LayerRun& run) = 0;
 };
@@ -51,18 +64,35 @@ struct LayerPlan {
 class LayerImpl {
  public:
   virtual ~LayerImpl() = default;
-  virtual std::string class_name() const = 0;  // "Conv2D"
-  virtual Shape output_shape(const std::vector<Shape>& inputs) const = 0;  // of one sample; Error where it does not fit
+  virtual std::string class_name() const = 0;                                           // "Conv2D"
+  virtual Shape output_shape(const std::vector<Shape>& inputs) const = 0;               // of one sample; Error where it does not fit
   virtual std::vector<VariableSpec> variables(const std::vector<Shape>& inputs) const;  // names without the layer: "kernel"
   virtual std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const = 0;
-  virtual bool is_reshape() const { return false; }    // output is the input under another shape: no copy is made
+  virtual bool is_reshape() const { return false; }  // output is the input under another shape: no copy is made
+  // The planned layer then computes the scores; the program applies the softmax behind it, so that a loss can have both.
   virtual bool ends_in_softmax() const { return false; }
+  virtual bool is_input() const { return false; }  // only says the shape of a sample; the graph leaves it out
+  // Trainable variables in the order backward finishes their gradients. Default: the last first (bias, then kernel).
+  virtual std::vector<int> ready_order(const std::vector<VariableSpec>& variables) const;
 
   const std::string& name() const { return name_; }
-  void set_name(std::string name) { name_ = std::move(name); }
+  bool name_given() const { return name_given_; }
+  void set_name(std::string name) { name_ = std::move(name), name_given_ = true; }
+  void set_automatic_name(std::string name) { name_ = std::move(name), name_given_ = false; }
+
+  // One sample's shape, where the program said it: Input(shape), or the option input_shape of the first layer.
+  const std::optional<Shape>& declared_input() const { return declared_input_; }
+  void declare_input(Shape sample) { declared_input_ = std::move(sample); }
+
+ protected:
+  // Conv2D "c1": got samples of shape (784,); it wants ...
+  [[noreturn]] void refuse(const Shape& got, const std::string& wants) const;
+  [[noreturn]] void refuse_options(const std::string& why) const;
 
  private:
   std::string name_;  // Keras' automatic one ("conv2d", "dense_1") unless given
+  bool name_given_ = false;
+  std::optional<Shape> declared_input_;
 };
 
 }  // namespace lockstep

@@ -29,7 +29,7 @@ enum class Mode { training, inference };
 class Workspace {
  public:
   Workspace(LogicalGpu& gpu, std::string owner) : gpu_(&gpu), owner_(std::move(owner)) {}
-  void* reserve(std::size_t bytes);  // waits for the GPU before it grows
+  void* reserve(std::size_t bytes);                         // waits for the GPU before it grows
   std::uint64_t generation() const { return generation_; }  // changes when addresses do
   LogicalGpu& gpu() const { return *gpu_; }
 
@@ -46,10 +46,11 @@ class Program {
   ~Program();
 
   std::int64_t batch() const;
-  Tensor input() const;            // (batch, ...): upload here before forward
-  Tensor output() const;           // valid after forward
-  Tensor logits() const;           // the scores before a final softmax; the same as output() where there is none
-  bool softmax_output() const;     // the last layer ends in a softmax
+  Tensor input() const;              // (batch, ...): upload here before forward
+  Tensor output() const;             // valid after forward
+  Tensor logits() const;             // the scores before a final softmax; the same as output() where there is none
+  bool softmax_output() const;       // the last layer ends in a softmax
+  std::size_t memory_bytes() const;  // of the workspace that this program uses
   // Where the loss writes its gradient: with respect to logits() or, when `from_output`, to output().
   Tensor logits_gradient() const;
   Tensor output_gradient() const;

@@ -56,7 +56,13 @@ class VariableStore {
   Tensor state() const;              // flat; not defined when there is none
   void make_slots(int count);        // optimizer slots, zero-filled; calling again with the same count keeps them
   int slots() const { return static_cast<int>(slots_.size()); }
-  Tensor slot(int k) const;          // flat, as long as weights()
+  Tensor slot(int k) const;  // flat, as long as weights()
+
+  // First values of every variable, from (seed, variable's index) alone. Waits until they are there.
+  void initialize(std::uint64_t seed);
+  // Between host and device; both wait for the compute stream. The shape must be the variable's.
+  Array read(int index) const;
+  void write(int index, const Array& values);
 
  private:
   LogicalGpu* gpu_;

@@ -25,6 +25,7 @@ class Convolution {
   Convolution& operator=(Convolution&&) noexcept;
 
   std::size_t scratch_bytes() const;
+  bool uses_dnn() const;  // forward has a cuDNN plan; without one the direct kernel runs
   void forward(const OpContext& context, const Tensor& x, const Tensor& filter, const Tensor& y) const;
   void backward_data(const OpContext& context, const Tensor& dy, const Tensor& filter, const Tensor& dx) const;
   void backward_filter(const OpContext& context, const Tensor& x, const Tensor& dy, const Tensor& dfilter) const;

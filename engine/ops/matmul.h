@@ -8,7 +8,7 @@
 
 namespace lockstep::ops {
 
-// c(m x n) = op(a) * op(b) [+ c if accumulate], row-major. Plans (layouts, algorithm, workspace) are made once per shape.
+// c(m x n) = op(a) * op(b) [+ bias, relu], row-major. Plans (layouts, algorithm, workspace) are made once per shape.
 class Matmul {
  public:
   struct Spec {

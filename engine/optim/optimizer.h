@@ -18,6 +18,9 @@ class OptimizerImpl {
   // Applies gradients() to weights() of one replica; `iteration` counts from 1.
   virtual void update(const OpContext& context, VariableStore& variables, std::int64_t iteration) const = 0;
   virtual float learning_rate(std::int64_t iteration) const = 0;
+  virtual void set_learning_rate(float rate) = 0;  // from the next update on
 };
+
+std::shared_ptr<OptimizerImpl> make_optimizer(const std::string& name);  // "adam", "sgd"; an unknown name is an Error with the known ones
 
 }  // namespace lockstep

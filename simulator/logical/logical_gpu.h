@@ -10,6 +10,7 @@
 #include <string>
 
 #include "arena.h"
+#include "gpu_registry.h"
 #include "lockstep/logical.h"
 #include "stream.h"
 
@@ -17,7 +18,8 @@ namespace lockstep {
 
 class LogicalGpu {
  public:
-  // From here on the physical GPU counts as in use: split_gpu refuses it.
+  // While one of its logical GPUs lives the physical GPU counts as in use: split_gpu refuses it. Several objects of one id share
+  // one arena and so one limit.
   explicit LogicalGpu(const GpuId& id);
   ~LogicalGpu();
   LogicalGpu(const LogicalGpu&) = delete;
@@ -34,6 +36,7 @@ class LogicalGpu {
 
  private:
   struct Handles;
+  std::shared_ptr<const GpuClaim> claim_;
   GpuId id_;
   Arena arena_;
   Stream compute_;

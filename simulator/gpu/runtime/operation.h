@@ -10,15 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "cost.h"
 #include "cuda_runtime.h"
 
 namespace lockstep::sim {
 
-// What an operation costs; the model clock turns it into time.
-struct Cost {
-  double flops = 0;
-  double bytes = 0;  // read plus written
-};
+using lockstep::Cost;
 
 // Bytes of device (or host) memory that an operation touches. The race detector lives on these.
 struct Touch {
@@ -37,13 +34,23 @@ struct Operation {
   Cost cost;
   std::vector<Touch> touches;
   int parts = 1;
-  std::function<void(int part)> run;  // must not throw and must not call the CUDA API
+  std::function<void(int part)> run;  // must not call the CUDA API; throws a Fault where a GPU would fault
+};
+
+// A fault inside an operation: it becomes the sticky error of the operation's device. Any other exception counts as
+// cudaErrorLaunchFailure. A touch of a kernel, matmul or convolution that its device cannot reach is found by the executor.
+struct Fault {
+  cudaError_t status = cudaErrorLaunchFailure;
+  std::string what;
 };
 
 // Several streams meet here: a stream that reaches the gate stays there until `expected` streams have reached it.
 // Collectives are gates around ordinary operations; no worker thread ever blocks.
 class Gate;
 std::shared_ptr<Gate> make_gate(int expected, std::string name);
+// Lets every stream through that waits at the gate now or reaches it later: a collective that can't happen any more (an aborted or
+// mismatched NCCL call) must not leave streams behind. Callable from any host thread.
+void open_gate(const std::shared_ptr<Gate>& gate);
 
 // Validates the stream (invalid: cudaErrorInvalidResourceHandle) and appends. The stream's device must be current where
 // CUDA demands it (kernel launches); library calls check that themselves. nullptr is the legacy default stream of the current device.

@@ -1,0 +1,31 @@
+// What `lockstep run` was asked to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::cli {
+
+struct RunOptions {
+  std::string workload = "mnist";
+  int gpus = 0;                        // physical ones; 0: all there are
+  int logical = 0;                     // split the first GPU into so many; 0: 2 when there is only one GPU
+  std::int64_t memory_limit_mib = 0;   // of each logical GPU; 0: an equal share, at most 1 GiB
+  std::vector<std::string> devices;    // by name, instead of `gpus`
+  std::string all_reduce;              // empty: chosen for the devices
+  int epochs = 5;
+  std::int64_t batch_per_replica = 64;
+  double learning_rate = 1e-3;
+  std::uint64_t seed = 0;
+  std::string trace;
+  std::int64_t trace_steps = 20;
+  bool check_mirrored = false;
+  bool json = false;
+  bool quick = false;
+};
+
+int run_mnist(const RunOptions& options);
+int list_devices();
+
+}  // namespace lockstep::cli

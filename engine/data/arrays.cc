@@ -1,0 +1,102 @@
+// Dataset::from_arrays: the rows of two arrays, in order.
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "dataset_impl.h"
+
+namespace lockstep {
+namespace {
+
+std::size_t row_bytes(const Array& array) { return static_cast<std::size_t>(array.shape().sample().size()) * size_of(array.dtype()); }
+
+const unsigned char* row_of(const Array& array, std::int64_t row) {
+  return static_cast<const unsigned char*>(array.raw()) + static_cast<std::size_t>(row) * row_bytes(array);
+}
+
+Array copy_row(const Array& array, std::int64_t row) {
+  Array sample(array.shape().sample(), array.dtype());
+  if (!sample.empty()) std::memcpy(sample.raw(), row_of(array, row), row_bytes(array));
+  return sample;
+}
+
+Array gather_rows(const Array& array, const std::vector<std::int64_t>& rows) {
+  Array batch(array.shape().sample().batched(static_cast<std::int64_t>(rows.size())), array.dtype());
+  if (batch.empty()) return batch;
+  const std::size_t bytes = row_bytes(array);
+  auto* to = static_cast<unsigned char*>(batch.raw());
+  for (const std::int64_t row : rows) {
+    std::memcpy(to, row_of(array, row), bytes);
+    to += bytes;
+  }
+  return batch;
+}
+
+class Counting : public RowStream {
+ public:
+  explicit Counting(std::int64_t count) : count_(count) {}
+  bool next(std::int64_t& row) override {
+    if (next_ == count_) return false;
+    row = next_++;
+    return true;
+  }
+
+ private:
+  std::int64_t count_;
+  std::int64_t next_ = 0;
+};
+
+class Samples : public BatchStream {
+ public:
+  Samples(const Rows& rows, std::unique_ptr<RowStream> order) : rows_(&rows), order_(std::move(order)) {}
+  bool next(Batch& batch) override {
+    std::int64_t row = 0;
+    if (!order_->next(row)) return false;
+    batch = rows_->sample(row);
+    return true;
+  }
+
+ private:
+  const Rows* rows_;
+  std::unique_ptr<RowStream> order_;
+};
+
+class Arrays : public Dataset::Impl {
+ public:
+  Arrays(Array x, Array y) : rows_(std::move(x), std::move(y)) {}
+
+  std::int64_t cardinality() const override { return rows_.count(); }
+  std::int64_t batch_size() const override { return 0; }
+  Shape sample_shape() const override { return rows_.sample_shape(); }
+  const Rows* rows() const override { return &rows_; }
+  std::unique_ptr<RowStream> row_stream(std::int64_t) const override { return std::make_unique<Counting>(rows_.count()); }
+  std::unique_ptr<BatchStream> batch_stream(std::int64_t epoch) const override { return samples_of(rows_, row_stream(epoch)); }
+
+ private:
+  Rows rows_;
+};
+
+}  // namespace
+
+Rows::Rows(Array x, Array y) : x_(std::move(x)), y_(std::move(y)), labelled_(y_.shape().rank() > 0) {
+  if (x_.shape().rank() == 0) throw Error("Dataset: x has shape (), but its first extent must count the samples");
+  if (!labelled_ && !y_.empty()) throw Error("Dataset: y has shape (), but its first extent must count the samples");
+  if (labelled_ && x_.samples() != y_.samples()) {
+    throw Error("Dataset: x has " + std::to_string(x_.samples()) + " samples and y " + std::to_string(y_.samples()) +
+                "; every sample needs its label");
+  }
+}
+
+Batch Rows::sample(std::int64_t row) const { return {copy_row(x_, row), labelled_ ? copy_row(y_, row) : Array()}; }
+
+Batch Rows::gather(const std::vector<std::int64_t>& rows) const {
+  return {gather_rows(x_, rows), labelled_ ? gather_rows(y_, rows) : Array()};
+}
+
+std::unique_ptr<BatchStream> samples_of(const Rows& rows, std::unique_ptr<RowStream> order) {
+  return std::make_unique<Samples>(rows, std::move(order));
+}
+
+DatasetPtr make_arrays(Array x, Array y) { return std::make_shared<Arrays>(std::move(x), std::move(y)); }
+
+}  // namespace lockstep

@@ -1,0 +1,87 @@
+// The list of algorithms, which of them fits which devices, and what they share.
+#include "cross_device_ops.h"
+
+#include <functional>
+#include <set>
+
+#include "lockstep/error.h"
+#include "nccl_all_reduce.h"
+#include "peer.h"
+#include "reduction_to_one_device.h"
+#include "ring_all_reduce.h"
+
+namespace lockstep {
+namespace {
+
+struct Entry {
+  const char* name;
+  std::function<std::unique_ptr<CrossDeviceOps>()> make;
+};
+
+const std::vector<Entry>& registry() {
+  static const std::vector<Entry> entries = {
+      {"nccl", [] { return std::make_unique<NcclAllReduceOps>(); }},
+      {"ring", [] { return std::make_unique<RingAllReduceOps>(); }},
+      {"one-device", [] { return std::make_unique<ReductionToOneDeviceOps>(); }},
+  };
+  return entries;
+}
+
+}  // namespace
+
+// Rare (once for a model), so its events are made here; CUDA lets an event go once the work that records it is done.
+Traffic CrossDeviceOps::broadcast(const std::vector<Participant>& participants) {
+  Traffic traffic;
+  const Participant& root = participants.front();
+  if (participants.size() == 1 || root.buffer.bytes() == 0) return traffic;
+  const auto bytes = static_cast<std::int64_t>(root.buffer.bytes());
+  Event ready(root.gpu->physical());
+  ready.record(*root.stream);
+  for (std::size_t r = 1; r < participants.size(); ++r) {
+    const Participant& reader = participants[r];
+    reader.stream->wait(ready);
+    copy_between(*reader.stream, *root.gpu, root.buffer.raw(), *reader.gpu, reader.buffer.raw(), bytes);
+    Event read(reader.gpu->physical());
+    read.record(*reader.stream);
+    root.stream->wait(read);  // whatever the root does next may overwrite its buffer
+    ++traffic.messages;
+    traffic.bytes += bytes;
+  }
+  return traffic;
+}
+
+std::unique_ptr<CrossDeviceOps> make_cross_device_ops(const std::string& name) {
+  std::string known;
+  for (const Entry& entry : registry()) {
+    if (name == entry.name) return entry.make();
+    known += (known.empty() ? "\"" : ", \"") + std::string(entry.name) + "\"";
+  }
+  throw Error("There are no cross-device ops named \"" + name + "\". Known are " + known + ".");
+}
+
+std::vector<std::string> cross_device_ops_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : registry()) names.emplace_back(entry.name);
+  return names;
+}
+
+std::string choose_cross_device_ops(const std::vector<GpuId>& gpus, std::string* why) {
+  std::set<int> cards;
+  for (const GpuId& gpu : gpus) cards.insert(gpu.physical);
+  std::string name;
+  std::string reason;
+  if (gpus.size() <= 1) {
+    name = "one-device";
+    reason = "one replica: there is nothing to reduce";
+  } else if (cards.size() == gpus.size()) {
+    name = "nccl";
+    reason = "every replica has a card of its own, so NCCL can connect them";
+  } else {
+    name = "ring";
+    reason = "NCCL refuses two replicas on one card, so Lockstep's own ring does the sum";
+  }
+  if (why) *why = reason;
+  return name;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,222 @@
+// The step as a whole: how the phases follow one another, and what a program sees of it.
+#include "mirrored_step.h"
+
+#include <nlohmann/json.hpp>
+
+#include "check.h"
+#include "elementwise.h"
+#include "lockstep/error.h"
+#include "mirrored_step_state.h"
+
+namespace lockstep {
+namespace {
+
+std::vector<int> cards_of(const std::vector<LogicalGpu*>& gpus) {
+  std::vector<int> cards;
+  cards.reserve(gpus.size());
+  for (const LogicalGpu* gpu : gpus) cards.push_back(gpu->physical());
+  return cards;
+}
+
+}  // namespace
+
+MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, std::shared_ptr<CrossDeviceOps> cross_device_ops_,
+                           StepOptions options_, Tracer* tracer_)
+    : graph(graph_),
+      gpus(std::move(gpus_)),
+      cross_device_ops(std::move(cross_device_ops_)),
+      options(options_),
+      tracer(tracer_),
+      buckets(make_buckets(graph.layout(), options.bucket_bytes, options.first_bucket_bytes)),
+      last_variable(graph.layout().specs().size(), -1),
+      threads(cards_of(gpus)) {
+  if (gpus.empty()) throw Error("A step needs at least one GPU.");
+  std::int64_t largest = 0;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    nlohmann::json names = nlohmann::json::array();
+    for (const int variable : buckets[b].variables) names.push_back(graph.layout().specs()[static_cast<std::size_t>(variable)].name);
+    bucket_contents.push_back(names.dump());
+    last_variable[static_cast<std::size_t>(buckets[b].variables.back())] = static_cast<std::int64_t>(b);
+    largest = std::max(largest, buckets[b].count);
+  }
+  for (std::size_t r = 0; r < gpus.size(); ++r) {
+    ReplicaPart& part = parts.emplace_back(static_cast<int>(r), *gpus[r], graph);
+    for (std::size_t b = 0; b < buckets.size(); ++b) part.bucket_ready.emplace_back(gpus[r]->physical());
+  }
+  cross_device_ops->prepare(gpus, largest);
+}
+
+// Memory goes back only when no GPU uses it any more.
+MirroredStep::State::~State() {
+  const Deadline patience(options.deadline_seconds);
+  threads.drain(patience);
+  for (ReplicaPart& part : parts) {
+    try {
+      part.finished.record(part.replica.gpu().compute());
+      wait_until_done(part.finished, patience);
+      part.finished.record(part.replica.gpu().communication());
+      wait_until_done(part.finished, patience);
+    } catch (const Error&) {  // the GPU is lost: nothing to wait for, and somebody was told before
+      continue;
+    }
+  }
+}
+
+Span MirroredStep::State::span(Phase phase, int replica) const {
+  Span span;
+  span.phase = phase;
+  span.name = to_string(phase);
+  span.replica = replica;
+  span.step = step();
+  return span;
+}
+
+StepInfo MirroredStep::State::info(const ReplicaPart& part) const {
+  return {options.seed, static_cast<std::uint64_t>(iterations), part.shard.first, x.samples()};
+}
+
+void MirroredStep::State::guarded(const std::function<void()>& body) {
+  if (!broken.empty()) throw Error("This model can't go on, since an earlier step did not end: " + broken);
+  deadline.emplace(options.deadline_seconds);
+  try {
+    body();
+  } catch (const std::exception& error) {
+    const Deadline patience(std::max(0.0, std::chrono::duration<double>(deadline->at() - Deadline::Clock::now()).count()));
+    bool at_rest = threads.drain(patience);
+    for (ReplicaPart& part : parts) {
+      for (Stream* stream : {&part.replica.gpu().compute(), &part.replica.gpu().communication()}) {
+        try {
+          part.finished.record(*stream);
+          at_rest = wait_until_done(part.finished, patience) && at_rest;
+        } catch (const Error&) {
+          at_rest = false;
+        }
+      }
+    }
+    if (!at_rest) broken = error.what();
+    throw;
+  }
+}
+
+void MirroredStep::State::begin(Mode new_mode, const Array& new_x, const Array& new_y) {
+  mode = new_mode;
+  x = new_x;
+  y = new_y;
+}
+
+void MirroredStep::State::wait_for_gpus(Phase phase) {
+  for (ReplicaPart& part : parts) {
+    part.reduced.record(part.replica.gpu().communication());
+    part.replica.gpu().compute().wait(part.reduced);
+    part.finished.record(part.replica.gpu().compute());
+  }
+  std::string late;
+  for (ReplicaPart& part : parts) {
+    bool done = false;
+    try {
+      done = wait_until_done(part.finished, *deadline);
+    } catch (const std::exception& error) {
+      throw Error("replica " + std::to_string(part.replica.index()) + ", " + where(phase) + ": " + error.what());
+    }
+    if (!done) late += (late.empty() ? "replica " : ", replica ") + std::to_string(part.replica.index());
+  }
+  if (!late.empty()) {
+    throw Error(late + ", " + where(phase) + ": the GPU had not finished after " + std::to_string(options.deadline_seconds) +
+                " seconds (StepOptions::deadline_seconds).");
+  }
+}
+
+MirroredStep::MirroredStep(const Graph& graph, std::vector<LogicalGpu*> gpus, std::shared_ptr<CrossDeviceOps> cross_device_ops,
+                           StepOptions options, Tracer* tracer)
+    : state_(std::make_unique<State>(graph, std::move(gpus), std::move(cross_device_ops), options, tracer)) {}
+MirroredStep::~MirroredStep() = default;
+
+int MirroredStep::replicas() const { return state_->replicas(); }
+Replica& MirroredStep::replica(int index) { return state_->parts.at(static_cast<std::size_t>(index)).replica; }
+void MirroredStep::set_tracer(Tracer* tracer) { state_->tracer = tracer; }
+void MirroredStep::set_check_mirrored(bool yes) { state_->options.check_mirrored = yes; }
+std::int64_t MirroredStep::iterations() const { return state_->iterations; }
+void MirroredStep::set_iterations(std::int64_t iterations) { state_->iterations = iterations; }
+
+void MirroredStep::set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<OptimizerImpl> optimizer,
+                                std::vector<std::shared_ptr<MetricImpl>> metrics) {
+  if (static_cast<int>(metrics.size()) >= Replica::kSums) {
+    throw Error("At most " + std::to_string(Replica::kSums - 1) + " metrics can be kept, not " + std::to_string(metrics.size()) + ".");
+  }
+  state_->loss = std::move(loss);
+  state_->optimizer = std::move(optimizer);
+  state_->metrics = std::move(metrics);
+  for (ReplicaPart& part : state_->parts) part.replica.variables().make_slots(state_->optimizer->slots());
+  clear_totals();
+}
+
+void MirroredStep::train(const Array& x, const Array& y) {
+  State& state = *state_;
+  if (!state.loss || !state.optimizer) throw Error("A model is trained once it is compiled with a loss and an optimizer.");
+  state.guarded([&] {
+    state.begin(Mode::training, x, y);
+    if (!state.mirrored) replicate();
+    shard(x, y);
+    local_gradients();
+    all_reduce();
+    update();
+    barrier();
+    ++state.iterations;
+    state.samples += x.samples();
+  });
+}
+
+void MirroredStep::evaluate(const Array& x, const Array& y) {
+  State& state = *state_;
+  if (!state.loss) throw Error("A model is evaluated once it is compiled with a loss.");
+  state.guarded([&] {
+    state.begin(Mode::inference, x, y);
+    if (!state.mirrored) replicate();
+    shard(x, y);
+    local_gradients();  // in inference: forward, loss and metrics
+    state.threads.wait(*state.deadline);
+    state.samples += x.samples();
+  });
+}
+
+Array MirroredStep::predict(const Array& x) {
+  State& state = *state_;
+  Array result(state.graph.output().batched(x.samples()));
+  state.guarded([&] {
+    state.begin(Mode::inference, x, Array());
+    if (!state.mirrored) replicate();
+    shard(x, Array());
+    const std::int64_t row = state.graph.output().size();
+    state.threads.run("predict", [&state, result, row](int r) mutable {
+      ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
+      if (!part.program) return;
+      part.program->forward(state.info(part));
+      ops::download(part.replica.compute_context(), part.program->output(), result.data<float>() + part.shard.first * row);
+    }, *state.deadline);
+    state.wait_for_gpus(Phase::barrier);
+  });
+  return result;
+}
+
+MirroredStep::Totals MirroredStep::totals() {
+  State& state = *state_;
+  Totals totals;
+  totals.sums.assign(1 + state.metrics.size(), 0.0);
+  totals.samples = state.samples;
+  state.guarded([&] {
+    state.wait_for_gpus(Phase::barrier);
+    for (ReplicaPart& part : state.parts) {
+      std::array<double, Replica::kSums> sums{};
+      part.replica.read_sums(sums.data());
+      for (std::size_t i = 0; i < totals.sums.size(); ++i) totals.sums[i] += sums[i];
+    }
+  });
+  return totals;
+}
+
+void MirroredStep::clear_totals() {
+  for (ReplicaPart& part : state_->parts) part.replica.clear_sums();
+  state_->samples = 0;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,88 @@
+// What the six phases of a step share. Only the phase_*.cc files and mirrored_step.cc look in here.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "mirrored_step.h"
+#include "replica_threads.h"
+#include "staging.h"
+
+namespace lockstep {
+
+// One replica and what the step keeps for it beside the variables.
+struct ReplicaPart {
+  ReplicaPart(int index, LogicalGpu& gpu, const Graph& graph)
+      : replica(index, gpu, graph), staging(gpu.physical()), finished(gpu.physical()), reduced(gpu.physical()) {}
+
+  Replica replica;
+  PinnedStaging staging;
+  Buffer labels;                    // (shard, ...)
+  Buffer losses;                    // (shard)
+  Buffer fingerprints;              // one 64-bit word for each flat buffer, or for each variable
+  std::vector<Event> bucket_ready;  // by bucket: its gradients are in place on the compute stream
+  Event finished;                   // behind everything this replica issued
+  Event reduced;                    // behind its last all-reduce, on the communication stream
+  Shard shard;
+  Program* program = nullptr;  // for this step; null when the shard is empty
+  Tensor label_view;           // (shard.count, ...)
+};
+
+// A fingerprint of one flat buffer of a replica.
+struct Fingerprint {
+  std::string what;  // "weights", "slot 0", "state"
+  std::uint64_t bits = 0;
+};
+
+struct MirroredStep::State {
+  State(const Graph& graph, std::vector<LogicalGpu*> gpus, std::shared_ptr<CrossDeviceOps> cross_device_ops, StepOptions options,
+        Tracer* tracer);
+  ~State();
+
+  const Graph graph;
+  const std::vector<LogicalGpu*> gpus;
+  const std::shared_ptr<CrossDeviceOps> cross_device_ops;
+  StepOptions options;
+  Tracer* tracer;
+
+  std::shared_ptr<LossImpl> loss;
+  std::shared_ptr<OptimizerImpl> optimizer;
+  std::vector<std::shared_ptr<MetricImpl>> metrics;
+
+  std::vector<Bucket> buckets;
+  std::vector<std::string> bucket_contents;  // names of variables as a JSON list, for the trace
+  std::vector<std::int64_t> last_variable;   // by variable: the bucket it is the last of, else -1
+  bool mirrored = false;                     // phase 1 has been done
+  std::int64_t iterations = 0;
+  std::int64_t samples = 0;  // since the last clear
+
+  // The step under way. Arrays are kept (they share their elements) as long as a replica's thread may read them.
+  Mode mode = Mode::training;
+  Array x, y;
+  std::vector<Shard> shards;
+  std::optional<Deadline> deadline;
+  BucketBoard board;
+  std::string broken;  // why nothing more can be done, once a replica did not come back
+
+  std::deque<ReplicaPart> parts;
+  ReplicaThreads threads;  // last: joined before anything they use goes
+
+  int replicas() const { return static_cast<int>(parts.size()); }
+  std::int64_t step() const { return iterations + 1; }  // the one under way, counted from 1 as the optimizer does
+  std::string where(Phase phase) const { return "phase " + std::string(to_string(phase)) + ", step " + std::to_string(step()); }
+  Tracer* step_tracer() const { return mode == Mode::training ? tracer : nullptr; }
+  Span span(Phase phase, int replica) const;
+  StepInfo info(const ReplicaPart& part) const;
+
+  // Runs `body`; when it throws, lets replicas and GPUs come to rest first. A late one leaves the step broken.
+  void guarded(const std::function<void()>& body);
+  void begin(Mode mode, const Array& x, const Array& y);
+  // Waits for everything the replicas issued so far, on both streams.
+  void wait_for_gpus(Phase phase);
+
+  std::vector<std::vector<Fingerprint>> fingerprints();  // by replica
+  // The fingerprint all replicas share; an Error that names variable, replica and step when they don't.
+  std::uint64_t require_mirrored();
+};
+
+}  // namespace lockstep

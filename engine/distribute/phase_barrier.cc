@@ -1,0 +1,131 @@
+// Phase 6, barrier: the host waits until every replica has finished its update. In the checking mode the replicas' weights, slots and
+// state are fingerprinted on their GPUs and compared: the first variable that differs is named.
+#include <cstdio>
+
+#include "check.h"
+#include "elementwise.h"
+#include "lockstep/error.h"
+#include "mirrored_step_state.h"
+
+namespace lockstep {
+namespace {
+
+struct Piece {
+  std::string what;
+  Tensor tensor;
+};
+
+std::vector<Piece> flat_pieces(const VariableStore& variables) {
+  std::vector<Piece> pieces{{"weights", variables.weights()}};
+  for (int k = 0; k < variables.slots(); ++k) pieces.push_back({"slot " + std::to_string(k), variables.slot(k)});
+  if (variables.state().defined() && variables.state().size()) pieces.push_back({"state", variables.state()});
+  return pieces;
+}
+
+// The same memory, variable by variable: only looked at once something differs.
+std::vector<Piece> variable_pieces(const VariableStore& variables) {
+  std::vector<Piece> pieces;
+  const VariableLayout& layout = variables.layout();
+  for (int v = 0; v < static_cast<int>(layout.specs().size()); ++v) {
+    const VariableSpec& spec = layout.specs()[static_cast<std::size_t>(v)];
+    pieces.push_back({"variable " + spec.name, variables.variable(v)});
+    if (!spec.trainable) continue;
+    for (int k = 0; k < variables.slots(); ++k) {
+      pieces.push_back({"optimizer slot " + std::to_string(k) + " of variable " + spec.name,
+                        Tensor(variables.slot(k).f32() + layout.offset(v), spec.shape)});
+    }
+  }
+  return pieces;
+}
+
+std::vector<Fingerprint> fingerprint(ReplicaPart& part, const std::vector<Piece>& pieces, const Deadline& deadline) {
+  LogicalGpu& gpu = part.replica.gpu();
+  const std::size_t bytes = pieces.size() * sizeof(std::uint64_t);
+  if (part.fingerprints.bytes() < bytes) {
+    part.fingerprints = Buffer();
+    part.fingerprints = gpu.arena().allocate(bytes, "replica " + std::to_string(part.replica.index()) + ": fingerprints");
+  }
+  const OpContext context = part.replica.compute_context();
+  auto* words = part.fingerprints.data<std::uint64_t>();
+  for (std::size_t i = 0; i < pieces.size(); ++i) ops::checksum(context, pieces[i].tensor, words + i);
+  std::vector<std::uint64_t> host(pieces.size());
+  const DeviceGuard guard(gpu.physical());
+  LOCKSTEP_CHECK(cudaMemcpyAsync(host.data(), words, bytes, cudaMemcpyDeviceToHost, gpu.compute().get()));
+  part.finished.record(gpu.compute());
+  if (!wait_until_done(part.finished, deadline)) {
+    gpu.compute().synchronize();  // `host` must not go while the copy may still write to it
+  }
+  std::vector<Fingerprint> result;
+  for (std::size_t i = 0; i < pieces.size(); ++i) result.push_back({pieces[i].what, host[i]});
+  return result;
+}
+
+// One word for a replica (FNV-1a over the words).
+std::uint64_t combined(const std::vector<Fingerprint>& fingerprints) {
+  std::uint64_t word = 0xcbf29ce484222325ULL;
+  for (const Fingerprint& one : fingerprints) {
+    for (int shift = 0; shift < 64; shift += 8) word = (word ^ ((one.bits >> shift) & 0xff)) * 0x100000001b3ULL;
+  }
+  return word;
+}
+
+std::string hexadecimal(std::uint64_t word) {
+  std::array<char, 24> text{};
+  std::snprintf(text.data(), text.size(), "0x%016llx", static_cast<unsigned long long>(word));
+  return text.data();
+}
+
+}  // namespace
+
+std::vector<std::vector<Fingerprint>> MirroredStep::State::fingerprints() {
+  std::vector<std::vector<Fingerprint>> all;
+  for (ReplicaPart& part : parts) all.push_back(fingerprint(part, flat_pieces(part.replica.variables()), *deadline));
+  return all;
+}
+
+std::uint64_t MirroredStep::State::require_mirrored() {
+  const std::vector<std::vector<Fingerprint>> flat = fingerprints();
+  for (std::size_t r = 1; r < flat.size(); ++r) {
+    if (combined(flat[r]) == combined(flat[0])) continue;
+    const std::vector<Fingerprint> expected = fingerprint(parts[0], variable_pieces(parts[0].replica.variables()), *deadline);
+    const std::vector<Fingerprint> found = fingerprint(parts[r], variable_pieces(parts[r].replica.variables()), *deadline);
+    std::string what = "padding between variables";
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      if (expected[i].bits == found[i].bits) continue;
+      what = found[i].what + " (fingerprint " + hexadecimal(found[i].bits) + ", on replica 0 " + hexadecimal(expected[i].bits) + ")";
+      break;
+    }
+    throw Error("The replicas are no longer mirrored after step " + std::to_string(step()) + ": " + what + " on replica " + std::to_string(r) +
+                " differs from replica 0.");
+  }
+  return combined(flat[0]);
+}
+
+std::vector<std::uint64_t> MirroredStep::checksums() {
+  std::vector<std::uint64_t> words;
+  state_->guarded([&] {
+    state_->wait_for_gpus(Phase::barrier);
+    for (const std::vector<Fingerprint>& one : state_->fingerprints()) words.push_back(combined(one));
+  });
+  return words;
+}
+
+void MirroredStep::barrier() {
+  State& state = *state_;
+  state.wait_for_gpus(Phase::barrier);
+  Details details;
+  if (state.options.check_mirrored) details = {{"checksum of every replica", json_text(hexadecimal(state.require_mirrored()))}};
+  if (!state.tracer) return;
+  // A replica arrives when its GPU is done and leaves when all have arrived (and were compared).
+  state.tracer->resolve();
+  const std::int64_t now = state.tracer->now_ns();
+  for (ReplicaPart& part : state.parts) {
+    Span span = state.span(Phase::barrier, part.replica.index());
+    span.begin_ns = std::min(now, state.tracer->device_end_ns(part.replica.index()));
+    span.end_ns = now;
+    span.details = details;
+    state.tracer->host_span(std::move(span));
+  }
+}
+
+}  // namespace lockstep

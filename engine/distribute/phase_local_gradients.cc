@@ -1,0 +1,76 @@
+// Phase 3, local gradients: every replica runs forward and backward on its own samples, its own stream, its own host thread.
+//
+// This only starts the threads. As soon as the last gradient of a bucket is issued a replica records that bucket's event and reports it;
+// phase 4 takes it from there while backward goes on. A replica without samples contributes zeros: the sum stays right.
+#include "cross_entropy.h"
+#include "elementwise.h"
+#include "mirrored_step_state.h"
+
+namespace lockstep {
+namespace {
+
+Span part_of(Span span, const char* name) {
+  span.name = name;
+  return span;
+}
+
+}  // namespace
+
+void MirroredStep::local_gradients() {
+  State& state = *state_;
+  const bool training = state.mode == Mode::training;
+  state.board.reset(state.buckets.size(), state.replicas());
+
+  const auto one_replica = [&state, training](int r) {
+    ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
+    const Stream& stream = part.replica.gpu().compute();
+    const OpContext context = part.replica.compute_context();
+    Tracer* tracer = state.step_tracer();
+    const Span span = state.span(Phase::local_gradients, r);
+    const DeviceSpan whole(tracer, stream, span);
+
+    const auto bucket_ready = [&](std::size_t bucket) {
+      part.bucket_ready[bucket].record(stream);
+      state.board.arrive(bucket);
+    };
+    if (!part.program) {
+      if (!training) return;
+      ops::fill(context, 0.0F, part.replica.variables().gradients());
+      for (std::size_t bucket = 0; bucket < state.buckets.size(); ++bucket) bucket_ready(bucket);
+      return;
+    }
+
+    Program& program = *part.program;
+    const StepInfo info = state.info(part);
+    const Tensor losses(part.losses.raw(), {part.shard.count});
+    {
+      const DeviceSpan forward(tracer, stream, part_of(span, "forward"));
+      program.forward(info);
+    }
+    {
+      const DeviceSpan loss(tracer, stream, part_of(span, "loss and metrics"));
+      state.loss->run(context, program, part.label_view, info.global_batch, losses, training);
+      ops::add_to_sum(context, losses, part.replica.sums(), 0);
+      for (std::size_t m = 0; m < state.metrics.size(); ++m) {
+        state.metrics[m]->add(context, program, part.label_view, part.replica.sums(), static_cast<int>(m) + 1);
+      }
+    }
+    if (!training) return;
+    const DeviceSpan backward(tracer, stream, part_of(span, "backward"));
+    program.backward(info, state.loss->from_logits(program), [&](int variable) {
+      const std::int64_t bucket = state.last_variable[static_cast<std::size_t>(variable)];
+      if (bucket >= 0) bucket_ready(static_cast<std::size_t>(bucket));
+    });
+  };
+
+  state.threads.start(state.where(Phase::local_gradients), [&state, one_replica](int r) {
+    try {
+      one_replica(r);
+    } catch (...) {
+      state.board.stop();  // phase 4 must not wait for this replica
+      throw;
+    }
+  });
+}
+
+}  // namespace lockstep

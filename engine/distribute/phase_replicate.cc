@@ -1,0 +1,50 @@
+// Phase 1, replicate: variables, optimizer slots and state of replica 0 are copied to every other replica, bit for bit.
+//
+// It runs when a model is made or its weights are set; from then on the replicas stay equal because they apply the same update to the
+// same sum. (A trained step marks the phase in the trace all the same: the copies are there, nothing moves.)
+#include "lockstep/error.h"
+#include "mirrored_step_state.h"
+
+namespace lockstep {
+
+void MirroredStep::replicate() {
+  State& state = *state_;
+  state.guarded([&] {
+    const VariableStore& first = state.parts.front().replica.variables();
+    std::vector<std::function<Tensor(const VariableStore&)>> buffers;
+    buffers.emplace_back([](const VariableStore& store) { return store.weights(); });
+    for (int k = 0; k < first.slots(); ++k) buffers.emplace_back([k](const VariableStore& store) { return store.slot(k); });
+    if (first.state().defined()) buffers.emplace_back([](const VariableStore& store) { return store.state(); });
+
+    std::vector<std::unique_ptr<DeviceSpan>> spans;
+    for (ReplicaPart& part : state.parts) {
+      Stream& stream = part.replica.gpu().communication();
+      part.finished.record(part.replica.gpu().compute());  // initial values were written there
+      stream.wait(part.finished);
+      Span span = state.span(Phase::replicate, part.replica.index());
+      span.communication = true;
+      spans.push_back(std::make_unique<DeviceSpan>(state.tracer, stream, std::move(span)));
+    }
+    Traffic traffic;
+    for (const auto& buffer : buffers) {
+      std::vector<Participant> participants;
+      for (ReplicaPart& part : state.parts) {
+        participants.push_back({&part.replica.gpu(), &part.replica.gpu().communication(), buffer(part.replica.variables())});
+      }
+      const Traffic sent = state.cross_device_ops->broadcast(participants);
+      traffic.messages += sent.messages;
+      traffic.bytes += sent.bytes;
+    }
+    for (const auto& span : spans) {
+      span->details = {{"messages of all replicas", std::to_string(traffic.messages)},
+                       {"bytes of all replicas", std::to_string(traffic.bytes)}};
+    }
+    spans.clear();
+    state.wait_for_gpus(Phase::replicate);
+    if (state.tracer) state.tracer->resolve();
+    if (state.options.check_mirrored) state.require_mirrored();
+    state.mirrored = true;
+  });
+}
+
+}  // namespace lockstep

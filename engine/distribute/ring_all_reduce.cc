@@ -1,0 +1,80 @@
+// Ring all-reduce. Every replica pulls from its left neighbour on its own communication stream:
+//
+//   reduce-scatter, step s: replica r gets chunk r - 1 - s and adds it to its own; after n - 1 steps it owns the sum of chunk r + 1.
+//   all-gather,     step s: replica r gets chunk r - s, finished, and keeps it.
+//
+// A neighbour never overwrites a chunk that is still being read: the value that would overwrite it has gone all around the ring, so it
+// was made after that read. Only the end needs a fence: the last pull must be over before the neighbour's stream goes on.
+#include "ring_all_reduce.h"
+
+#include "elementwise.h"
+#include "lockstep/error.h"
+#include "peer.h"
+#include "shard.h"
+
+namespace lockstep {
+
+void RingAllReduceOps::prepare(const std::vector<LogicalGpu*>& gpus, std::int64_t elements) {
+  if (gpus.size() < 2) return;
+  enable_peer_access(gpus);
+  ready_.clear();
+  staging_.resize(gpus.size());
+  const auto n = static_cast<std::int64_t>(gpus.size());
+  const auto chunk_bytes = static_cast<std::size_t>((elements + n - 1) / n) * sizeof(float);
+  for (std::size_t r = 0; r < gpus.size(); ++r) {
+    ready_.emplace_back(gpus[r]->physical());
+    if (staging_[r].bytes() >= chunk_bytes) continue;
+    gpus[r]->communication().synchronize();  // a reduction may still be reading the smaller one
+    staging_[r] = Buffer();
+    staging_[r] = gpus[r]->arena().allocate(chunk_bytes, "replica " + std::to_string(r) + ": staging of the ring all-reduce");
+  }
+}
+
+Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participants) {
+  Traffic traffic;
+  const int n = static_cast<int>(participants.size());
+  const std::int64_t elements = participants.front().buffer.size();
+  if (n == 1 || elements == 0) return traffic;
+  const std::vector<Shard> chunks = cut_batch(elements, n);  // the first is the longest
+  if (participants.size() != ready_.size() || static_cast<std::size_t>(chunks[0].count) * sizeof(float) > staging_[0].bytes()) {
+    throw Error("Ring all-reduce: a buffer of " + std::to_string(elements) + " elements on " + std::to_string(n) +
+                " replicas is not what prepare() was told of.");
+  }
+
+  const auto at = [&](int index) { return static_cast<std::size_t>((index % n + n) % n); };
+  const auto chunk_of = [&](std::size_t replica, std::size_t chunk) {
+    return Tensor(participants[replica].buffer.f32() + chunks[chunk].first, {chunks[chunk].count});
+  };
+  const auto record_all = [&] {
+    for (std::size_t r = 0; r < participants.size(); ++r) ready_[r].record(*participants[r].stream);
+  };
+  // Replica r receives one chunk from its left neighbour into `to`.
+  const auto pull = [&](int r, std::size_t chunk, const Tensor& to) {
+    const Participant& receiver = participants[at(r)];
+    receiver.stream->wait(ready_[at(r - 1)]);
+    const auto bytes = static_cast<std::int64_t>(to.bytes());
+    if (bytes == 0) return;
+    copy_between(*receiver.stream, *participants[at(r - 1)].gpu, chunk_of(at(r - 1), chunk).raw(), *receiver.gpu, to.raw(), bytes);
+    ++traffic.messages;
+    traffic.bytes += bytes;
+  };
+
+  record_all();
+  for (int step = 0; step < n - 1; ++step) {  // reduce-scatter
+    for (int r = 0; r < n; ++r) {
+      const std::size_t chunk = at(r - 1 - step);
+      const Tensor received(staging_[at(r)].raw(), {chunks[chunk].count});
+      pull(r, chunk, received);
+      if (chunks[chunk].count) ops::add({participants[at(r)].gpu, participants[at(r)].stream, {}}, received, chunk_of(at(r), chunk));
+    }
+    record_all();
+  }
+  for (int step = 0; step < n - 1; ++step) {  // all-gather
+    for (int r = 0; r < n; ++r) pull(r, at(r - step), chunk_of(at(r), at(r - step)));
+    record_all();
+  }
+  for (int r = 0; r < n; ++r) participants[at(r)].stream->wait(ready_[at(r + 1)]);  // the right neighbour has read my last chunk
+  return traffic;
+}
+
+}  // namespace lockstep

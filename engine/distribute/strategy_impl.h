@@ -1,0 +1,31 @@
+// What a strategy holds: the logical GPUs its replicas live on and the algorithm that sums their gradients.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cross_device_ops.h"
+#include "lockstep/strategy.h"
+#include "logical_gpu.h"
+
+namespace lockstep {
+
+struct Strategy::Impl {
+  // `kind` is the class's name, for describe(). An empty algorithm is chosen for the devices.
+  Impl(std::string kind, std::vector<GpuId> ids, const std::string& algorithm);
+
+  const std::vector<GpuId>& ids() const { return ids_; }
+  std::vector<LogicalGpu*> logical_gpus() const;  // in replica order
+  const std::shared_ptr<CrossDeviceOps>& cross_device_ops() const { return cross_device_ops_; }
+  std::string describe() const;
+
+ private:
+  std::string kind_;
+  std::vector<GpuId> ids_;
+  std::vector<std::unique_ptr<LogicalGpu>> gpus_;
+  std::shared_ptr<CrossDeviceOps> cross_device_ops_;
+  std::string why_;
+};
+
+}  // namespace lockstep

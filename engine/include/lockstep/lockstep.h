@@ -1,0 +1,16 @@
+// The one header of Lockstep: synchronous mirrored training, Keras-like, in C++.
+//
+// It includes no CUDA and no third-party header, and compiles as C++17: an interpreter reads it in a notebook cell.
+#pragma once
+
+#include "lockstep/array.h"
+#include "lockstep/callbacks.h"
+#include "lockstep/dataset.h"
+#include "lockstep/error.h"
+#include "lockstep/layers.h"
+#include "lockstep/logical.h"
+#include "lockstep/losses.h"
+#include "lockstep/model.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/shape.h"
+#include "lockstep/strategy.h"

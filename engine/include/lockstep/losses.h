@@ -1,0 +1,35 @@
+// Losses, with Keras' names and behaviour.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace lockstep {
+
+class LossImpl;
+
+// A handle: copies are the same loss. A name stands for one with its defaults.
+class Loss {
+ public:
+  Loss(const char* name) : Loss(std::string(name)) {}  // NOLINT(google-explicit-constructor)
+  Loss(const std::string& name);                       // NOLINT(google-explicit-constructor): "sparse_categorical_crossentropy"
+
+  std::string name() const;
+  const std::shared_ptr<LossImpl>& impl() const { return impl_; }
+
+ protected:
+  explicit Loss(std::shared_ptr<LossImpl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<LossImpl> impl_;
+};
+
+// Integer labels against scores for each class: the mean over the global batch of -log p(label).
+class SparseCategoricalCrossentropy : public Loss {
+ public:
+  SparseCategoricalCrossentropy();
+  // The model ends in scores, not in probabilities. On a model that ends in a softmax this warns once and, as Keras does,
+  // takes the scores behind it.
+  SparseCategoricalCrossentropy from_logits(bool yes = true) const;
+};
+
+}  // namespace lockstep

@@ -1,0 +1,130 @@
+// Models: layers put together, compiled with a loss and an optimizer, trained with `fit`. Names and defaults are Keras'.
+//
+// A model made inside a strategy's scope lives on every replica of that strategy; nothing else in a program changes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lockstep/array.h"
+#include "lockstep/callbacks.h"
+#include "lockstep/dataset.h"
+#include "lockstep/layers.h"
+#include "lockstep/losses.h"
+#include "lockstep/optimizers.h"
+#include "lockstep/strategy.h"
+
+namespace lockstep {
+
+// Values by Keras' names, epoch by epoch: "loss", "accuracy", "val_loss", "val_accuracy".
+struct History {
+  std::vector<int> epoch;
+  std::map<std::string, std::vector<double>> history;
+  bool stopped = false;  // a callback asked to stop
+
+  double last(const std::string& name) const;  // an Error that lists the names there are
+};
+
+enum class Verbose { automatic, silent, bar, line };  // automatic: a moving bar on a terminal, else a line an epoch
+
+// Keyword arguments of Keras' fit(): FitOptions().epochs(5).validation(x_test, y_test).
+class FitOptions {
+ public:
+  FitOptions& epochs(int n) { return epochs_ = n, *this; }
+  FitOptions& initial_epoch(int n) { return initial_epoch_ = n, *this; }
+  FitOptions& batch_size(std::int64_t global) { return batch_size_ = global, *this; }  // of arrays; default 32, over all replicas
+  FitOptions& shuffle(bool yes) { return shuffle_ = yes, *this; }                      // of arrays, each epoch
+  FitOptions& seed(std::uint64_t seed) { return seed_ = seed, *this; }                 // of that shuffle
+  FitOptions& steps_per_epoch(std::int64_t n) { return steps_per_epoch_ = n, *this; }
+  FitOptions& validation(Array x, Array y) { return validation_x_ = std::move(x), validation_y_ = std::move(y), *this; }
+  FitOptions& validation(Dataset data) { return validation_data_ = std::make_shared<Dataset>(std::move(data)), *this; }
+  FitOptions& verbose(Verbose how) { return verbose_ = how, *this; }
+  FitOptions& callback(Callback callback) { return callbacks_.push_back(std::move(callback)), *this; }
+  // Chrome trace JSON of the first `steps` steps; Perfetto (ui.perfetto.dev) opens it.
+  FitOptions& trace(std::string path, std::int64_t steps = 20) { return trace_path_ = std::move(path), trace_steps_ = steps, *this; }
+
+ private:
+  friend class Model;
+  friend class Training;
+  int epochs_ = 1;
+  int initial_epoch_ = 0;
+  std::int64_t batch_size_ = 32;
+  bool shuffle_ = true;
+  std::uint64_t seed_ = 0;
+  std::int64_t steps_per_epoch_ = -1;
+  Array validation_x_, validation_y_;
+  std::shared_ptr<Dataset> validation_data_;
+  Verbose verbose_ = Verbose::automatic;
+  std::vector<Callback> callbacks_;
+  std::string trace_path_;
+  std::int64_t trace_steps_ = 20;
+};
+
+// A variable as Keras lists it, with its values on the host.
+struct NamedArray {
+  std::string name;  // "conv2d/kernel"
+  Array values;
+};
+
+// A handle: copies are the same model.
+class Model {
+ public:
+  // Metrics by name: {"accuracy"}. Compiling again starts the optimizer anew and keeps the weights.
+  void compile(Optimizer optimizer, Loss loss, const std::vector<std::string>& metrics = {});
+  // Before the first use: everything random (first weights, dropout) follows from it.
+  void set_seed(std::uint64_t seed);
+  // Compare all replicas' variables after every step; an Error names the first that differs.
+  void check_mirrored(bool yes);
+
+  History fit(const Array& x, const Array& y, const FitOptions& options = {});
+  History fit(const Dataset& data, const FitOptions& options = {});
+
+  // Values by name; batch_size is global, as everywhere.
+  std::map<std::string, double> evaluate(const Array& x, const Array& y, std::int64_t batch_size = 32);
+  std::map<std::string, double> evaluate(const Dataset& data);
+  Array predict(const Array& x, std::int64_t batch_size = 32);
+
+  // One step on this global batch; the loss and metrics of this batch, before the update.
+  std::map<std::string, double> train_on_batch(const Array& x, const Array& y);
+  std::map<std::string, double> test_on_batch(const Array& x, const Array& y);
+
+  // Variables in Keras' order. Setting them sets them on every replica.
+  std::vector<NamedArray> get_weights() const;
+  void set_weights(const std::vector<NamedArray>& weights);
+  // The gradients of the last train_on_batch, summed over replicas: of the mean loss over the global batch.
+  std::vector<NamedArray> get_gradients() const;
+
+  // Makes the variables for samples of this shape; fit and the others do it by themselves.
+  void build(const Shape& sample);
+  bool built() const;
+  std::int64_t count_params() const;
+  std::string summary() const;
+  std::int64_t iterations() const;  // optimizer steps taken
+  Strategy strategy() const;
+
+  // One fingerprint per replica, of the bits of all weights, optimizer slots and statistics.
+  std::vector<std::uint64_t> checksums() const;
+  // Where the time of the traced steps went, by phase; empty when nothing was traced.
+  std::string phase_summary() const;
+
+  struct Impl;
+
+ protected:
+  explicit Model(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<Impl> impl_;
+};
+
+// A chain of layers.
+class Sequential : public Model {
+ public:
+  explicit Sequential(std::initializer_list<Layer> layers) : Sequential(std::vector<Layer>(layers)) {}
+  explicit Sequential(const std::vector<Layer>& layers, const std::string& name = "sequential");
+};
+
+}  // namespace lockstep

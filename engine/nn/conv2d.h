@@ -1,0 +1,41 @@
+// Conv2D: NHWC images, HWIO kernels, bias and activation behind the convolution.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "activation.h"
+#include "convolution.h"
+#include "initializer.h"
+#include "layer.h"
+#include "lockstep/layers.h"
+#include "window.h"
+
+namespace lockstep {
+
+class Conv2DImpl : public LayerImpl {
+ public:
+  Conv2DImpl(int channels, Extent2D window, Activation behind) : filters(channels), kernel(window), activation(behind) {}
+
+  std::string class_name() const override { return "Conv2D"; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override;
+  std::vector<VariableSpec> variables(const std::vector<Shape>& inputs) const override;
+  std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
+  bool ends_in_softmax() const override { return activation == Activation::softmax; }
+
+  int filters;
+  Extent2D kernel;
+  Activation activation;
+  Extent2D strides = 1;
+  Extent2D dilation = 1;
+  Padding padding = Padding::valid;
+  bool use_bias = true;
+  Initializer kernel_initializer{Initializer::Kind::glorot_uniform};
+  Initializer bias_initializer{Initializer::Kind::zeros};
+
+ private:
+  ops::ConvolutionSpec spec(const Shape& image, std::int64_t batch) const;  // image: (height, width, channels)
+};
+
+}  // namespace lockstep

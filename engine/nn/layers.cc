@@ -1,0 +1,59 @@
+// The public handles of lockstep/layers.h: each makes a layer and sets its options.
+#include "lockstep/layers.h"
+
+#include "conv2d.h"
+#include "dense.h"
+#include "max_pooling2d.h"
+#include "simple_layers.h"
+
+namespace lockstep {
+namespace {
+
+// A handle made by its constructor holds a layer of that class and no other.
+template <typename Impl>
+Impl& as(const std::shared_ptr<LayerImpl>& layer) {
+  return static_cast<Impl&>(*layer);
+}
+
+Activation activation_or_linear(const std::string& name) { return name.empty() ? Activation::linear : parse_activation(name); }
+
+}  // namespace
+
+std::string Layer::name() const { return impl_->name(); }
+std::optional<Shape> Layer::input_shape() const { return impl_->declared_input(); }
+void Layer::set_name(const std::string& name) { impl_->set_name(name); }
+void Layer::set_input_shape(const Shape& sample) { impl_->declare_input(sample); }
+
+Input::Input(const Shape& sample) : LayerOptions(std::make_shared<InputImpl>(sample)) {}
+
+Conv2D::Conv2D(int filters, Extent2D kernel_size, const std::string& activation)
+    : LayerOptions(std::make_shared<Conv2DImpl>(filters, kernel_size, activation_or_linear(activation))) {}
+Conv2D Conv2D::padding(const std::string& padding) { return as<Conv2DImpl>(impl_).padding = parse_padding(padding), *this; }
+Conv2D Conv2D::strides(Extent2D strides) { return as<Conv2DImpl>(impl_).strides = strides, *this; }
+Conv2D Conv2D::dilation_rate(Extent2D rate) { return as<Conv2DImpl>(impl_).dilation = rate, *this; }
+Conv2D Conv2D::use_bias(bool yes) { return as<Conv2DImpl>(impl_).use_bias = yes, *this; }
+Conv2D Conv2D::kernel_initializer(const std::string& name) {
+  return as<Conv2DImpl>(impl_).kernel_initializer = parse_initializer(name), *this;
+}
+Conv2D Conv2D::bias_initializer(const std::string& name) { return as<Conv2DImpl>(impl_).bias_initializer = parse_initializer(name), *this; }
+
+MaxPooling2D::MaxPooling2D(Extent2D pool_size) : LayerOptions(std::make_shared<MaxPooling2DImpl>(pool_size)) {}
+MaxPooling2D MaxPooling2D::strides(Extent2D strides) { return as<MaxPooling2DImpl>(impl_).strides = strides, *this; }
+MaxPooling2D MaxPooling2D::padding(const std::string& padding) {
+  return as<MaxPooling2DImpl>(impl_).padding = parse_padding(padding), *this;
+}
+
+Flatten::Flatten() : LayerOptions(std::make_shared<FlattenImpl>()) {}
+
+Dense::Dense(int units, const std::string& activation)
+    : LayerOptions(std::make_shared<DenseImpl>(units, activation_or_linear(activation))) {}
+Dense Dense::use_bias(bool yes) { return as<DenseImpl>(impl_).use_bias = yes, *this; }
+Dense Dense::kernel_initializer(const std::string& name) {
+  return as<DenseImpl>(impl_).kernel_initializer = parse_initializer(name), *this;
+}
+Dense Dense::bias_initializer(const std::string& name) { return as<DenseImpl>(impl_).bias_initializer = parse_initializer(name), *this; }
+
+ReLU::ReLU() : LayerOptions(std::make_shared<ReLUImpl>()) {}
+Softmax::Softmax() : LayerOptions(std::make_shared<SoftmaxImpl>()) {}
+
+}  // namespace lockstep

@@ -1,0 +1,27 @@
+// MaxPooling2D: the largest value of each window, channel by channel.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layer.h"
+#include "lockstep/layers.h"
+#include "window.h"
+
+namespace lockstep {
+
+class MaxPooling2DImpl : public LayerImpl {
+ public:
+  explicit MaxPooling2DImpl(Extent2D window) : pool(window), strides(window) {}
+
+  std::string class_name() const override { return "MaxPooling2D"; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override;
+  std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
+
+  Extent2D pool;
+  Extent2D strides;
+  Padding padding = Padding::valid;
+};
+
+}  // namespace lockstep

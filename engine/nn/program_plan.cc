@@ -1,0 +1,195 @@
+#include "program_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lockstep/error.h"
+#include "simple_layers.h"
+
+namespace lockstep {
+namespace {
+
+class Planner {
+ public:
+  Planner(const Graph& graph, LogicalGpu& gpu, std::int64_t batch, Mode mode) : graph_(graph), gpu_(gpu), batch_(batch), mode_(mode) {}
+
+  ProgramPlan run() {
+    make_steps();
+    find_gradients();
+    plan_layers();
+    place_activations();
+    if (mode_ == Mode::training) place_gradients();
+    plan_.memory = plan_memory(plan_.lifetimes);
+    return std::move(plan_);
+  }
+
+ private:
+  PlannedValue& value(int i) { return plan_.values[static_cast<std::size_t>(i)]; }
+  PlannedStep& step(int i) { return plan_.steps[static_cast<std::size_t>(i)]; }
+  int steps() const { return static_cast<int>(plan_.steps.size()); }
+  std::size_t bytes(int v) { return static_cast<std::size_t>(value(v).shape.size()) * sizeof(float); }
+
+  // The line of time.
+  static int forward_time(int step) { return step + 1; }
+  int loss_time() const { return steps() + 1; }
+  int backward_time(int step) const { return loss_time() + steps() - step; }
+  int end_time() const { return mode_ == Mode::training ? backward_time(0) : loss_time(); }
+
+  int make_memory(std::size_t size, int time) {
+    plan_.lifetimes.push_back({size, time, time});
+    return static_cast<int>(plan_.lifetimes.size()) - 1;
+  }
+  void keep_until(int memory, int time) {
+    Lifetime& life = plan_.lifetimes[static_cast<std::size_t>(memory)];
+    life.last = std::max(life.last, time);
+  }
+
+  int add_step(const LayerImpl* layer, std::vector<int> inputs, const Shape& sample) {
+    PlannedValue made;
+    made.shape = sample.batched(batch_);
+    made.producer = steps();
+    PlannedStep s;
+    s.layer = layer;
+    s.inputs = std::move(inputs);
+    s.output = static_cast<int>(plan_.values.size());
+    for (const int in : s.inputs) value(in).consumers.push_back(steps());
+    plan_.values.push_back(std::move(made));
+    plan_.steps.push_back(std::move(s));
+    return plan_.steps.back().output;
+  }
+
+  // A step for each layer, and one more behind each that ends in a softmax.
+  void make_steps() {
+    PlannedValue input;
+    input.shape = graph_.input().batched(batch_);
+    plan_.values.push_back(std::move(input));
+    std::vector<int> made;  // by node
+    for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
+      const Node& node = graph_.nodes()[i];
+      std::vector<int> inputs;
+      for (const int from : node.inputs) inputs.push_back(from < 0 ? 0 : made[static_cast<std::size_t>(from)]);
+      int output = add_step(node.layer.get(), std::move(inputs), node.output);
+      PlannedStep& s = plan_.steps.back();
+      s.first_variable = graph_.first_variable(static_cast<int>(i));
+      s.variable_count = graph_.variable_count(static_cast<int>(i));
+      for (int k = 0; k < s.variable_count; ++k)
+        s.trained = s.trained || graph_.layout().specs()[static_cast<std::size_t>(s.first_variable + k)].trainable;
+      plan_.logits = output;
+      plan_.softmax_output = node.layer->ends_in_softmax();
+      if (node.layer->ends_in_softmax()) {
+        output = add_step(node.layer.get(), {output}, node.output);
+        plan_.steps.back().op = make_softmax_op();
+      }
+      made.push_back(output);
+    }
+    plan_.output = made.back();
+  }
+
+  // A gradient is wanted where something trained stands at the value or before it: so not that of the model's input.
+  void find_gradients() {
+    if (mode_ != Mode::training) return;
+    for (int i = 0; i < steps(); ++i) {
+      bool wanted = step(i).trained;
+      for (const int in : step(i).inputs) wanted = wanted || value(in).wants_gradient;
+      value(step(i).output).wants_gradient = wanted;
+      step(i).runs_backward = wanted;
+    }
+  }
+
+  void plan_layers() {
+    for (int i = 0; i < steps(); ++i) {
+      PlannedStep& s = step(i);
+      if (!s.op && !s.layer->is_reshape()) {
+        LayerPlan plan;
+        plan.gpu = &gpu_;
+        plan.mode = mode_;
+        plan.output = value(s.output).shape;
+        plan.needs_input_gradient = false;
+        for (const int in : s.inputs) {
+          plan.inputs.push_back(value(in).shape);
+          plan.needs_input_gradient = plan.needs_input_gradient || value(in).wants_gradient;
+        }
+        s.op = s.layer->plan(plan);
+      }
+      if (!s.op) continue;
+      s.scratch_bytes = s.op->scratch_bytes();
+      if (s.scratch_bytes > 0) s.forward_scratch = make_memory(s.scratch_bytes, forward_time(i));
+      if (s.scratch_bytes > 0 && s.runs_backward) s.backward_scratch = make_memory(s.scratch_bytes, backward_time(i));
+      if (s.op->saved_bytes() > 0) {
+        s.saved = make_memory(s.op->saved_bytes(), forward_time(i));
+        if (s.runs_backward) keep_until(s.saved, backward_time(i));
+      }
+    }
+  }
+
+  // May this step write over its input? Only where nobody reads the input again: no other layer, no backward, no loss.
+  bool may_overwrite_input(const PlannedStep& s) {
+    if (!s.op || !s.op->in_place() || s.inputs.size() != 1) return false;
+    if (s.runs_backward && s.op->needs_input()) return false;
+    int v = s.inputs[0];
+    while (true) {
+      if (v == 0 || v == plan_.logits || v == plan_.output || value(v).consumers.size() != 1) return false;
+      const PlannedStep& producer = step(value(v).producer);
+      if (producer.op) return !(producer.runs_backward && producer.op->needs_output());
+      v = producer.inputs[0];
+    }
+  }
+
+  void place_activations() {
+    value(0).memory = make_memory(bytes(0), 0);
+    for (int i = 0; i < steps(); ++i) {
+      PlannedStep& s = step(i);
+      const bool shares = !s.op || may_overwrite_input(s);
+      const int memory = shares ? value(s.inputs[0]).memory : make_memory(bytes(s.output), forward_time(i));
+      value(s.output).memory = memory;
+      keep_until(memory, forward_time(i));
+      for (const int in : s.inputs) keep_until(value(in).memory, forward_time(i));
+      if (!s.op || !s.runs_backward) continue;
+      if (s.op->needs_output()) keep_until(memory, backward_time(i));
+      if (s.op->needs_input())
+        for (const int in : s.inputs) keep_until(value(in).memory, backward_time(i));
+    }
+    keep_until(value(plan_.output).memory, end_time());
+    keep_until(value(plan_.logits).memory, end_time());
+  }
+
+  // From the loss backwards. The first consumer to run writes a value's gradient; further ones are added to it.
+  void place_gradients() {
+    if (!value(plan_.output).wants_gradient) return;
+    value(plan_.output).gradient = make_memory(bytes(plan_.output), loss_time());
+    for (int i = steps() - 1; i >= 0; --i) {
+      PlannedStep& s = step(i);
+      if (!s.runs_backward) continue;
+      const int time = backward_time(i);
+      const int from = value(s.output).gradient;
+      keep_until(from, time);
+      const bool same_place = !s.op || s.op->in_place();
+      for (const int in : s.inputs) {
+        PlannedValue& to = value(in);
+        const bool first = to.gradient == kNowhere;
+        const int place = !to.wants_gradient ? kNowhere : (same_place ? from : make_memory(bytes(in), time));
+        s.input_gradients.push_back(place);
+        s.adds.push_back(place != kNowhere && !first);
+        if (place == kNowhere) continue;
+        if (first) to.gradient = place;
+        keep_until(to.gradient, time);
+      }
+    }
+    keep_until(value(plan_.logits).gradient, loss_time());
+  }
+
+  const Graph& graph_;
+  LogicalGpu& gpu_;
+  std::int64_t batch_;
+  Mode mode_;
+  ProgramPlan plan_;
+};
+
+}  // namespace
+
+ProgramPlan plan_program(const Graph& graph, LogicalGpu& gpu, std::int64_t batch, Mode mode) {
+  if (batch < 1) throw Error("A program needs a batch of at least one sample, not " + std::to_string(batch));
+  return Planner(graph, gpu, batch, mode).run();
+}
+
+}  // namespace lockstep

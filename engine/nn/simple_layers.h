@@ -1,0 +1,51 @@
+// Layers without variables that keep their input's elements in place: Input, Flatten, ReLU, Softmax.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "layer.h"
+
+namespace lockstep {
+
+class InputImpl : public LayerImpl {
+ public:
+  explicit InputImpl(Shape sample) { declare_input(std::move(sample)); }
+  std::string class_name() const override { return "InputLayer"; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override { return inputs.at(0); }
+  std::unique_ptr<LayerOp> plan(const LayerPlan&) const override { return nullptr; }
+  bool is_reshape() const override { return true; }
+  bool is_input() const override { return true; }
+};
+
+class FlattenImpl : public LayerImpl {
+ public:
+  std::string class_name() const override { return "Flatten"; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override { return Shape{inputs.at(0).size()}; }
+  std::unique_ptr<LayerOp> plan(const LayerPlan&) const override { return nullptr; }
+  bool is_reshape() const override { return true; }
+};
+
+class ReLUImpl : public LayerImpl {
+ public:
+  std::string class_name() const override { return "ReLU"; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override { return inputs.at(0); }
+  std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
+};
+
+// The layer itself only hands its input on; the program applies the softmax, as behind Dense(10, "softmax").
+class SoftmaxImpl : public LayerImpl {
+ public:
+  std::string class_name() const override { return "Softmax"; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override;
+  std::unique_ptr<LayerOp> plan(const LayerPlan&) const override { return nullptr; }
+  bool is_reshape() const override { return true; }
+  bool ends_in_softmax() const override { return true; }
+};
+
+// What the program puts behind a layer that ends in a softmax.
+std::unique_ptr<LayerOp> make_softmax_op();
+
+}  // namespace lockstep

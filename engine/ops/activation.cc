@@ -1,0 +1,90 @@
+// Bias, activations and their gradients, as launches of our own kernels.
+#include "activation.h"
+
+#include "activation_kernels.h"
+#include "elementwise.h"
+#include "launch.h"
+#include "op_check.h"
+
+namespace lockstep {
+
+Activation parse_activation(const std::string& name) {
+  if (name.empty() || name == "linear") return Activation::linear;
+  if (name == "relu") return Activation::relu;
+  if (name == "softmax") return Activation::softmax;
+  throw Error("There is no activation \"" + name + "\"; there are \"linear\", \"relu\" and \"softmax\".");
+}
+
+std::string to_string(Activation activation) {
+  switch (activation) {
+    case Activation::relu:
+      return "relu";
+    case Activation::softmax:
+      return "softmax";
+    case Activation::linear:
+      break;
+  }
+  return "linear";
+}
+
+namespace ops {
+
+void bias_activation(const OpContext& context, const Tensor& bias, Activation activation, const Tensor& y) {
+  const auto [rows, columns] = as_matrix(y);
+  if (bias.defined()) expect_size("bias_activation", "the bias", bias, columns);
+  const bool relu = activation == Activation::relu;
+  if (y.size() > 0 && (bias.defined() || relu)) {
+    const View<const float> added = bias.defined() ? bias.read() : View<const float>{};
+    launch(*context.stream, "bias_activation", kernels::bias_activation_cost(rows, columns), grid_for_rows(rows, columns), kernels::bias_activation, added, y.view(),
+           rows, columns, relu);
+  }
+  if (activation == Activation::softmax) softmax(context, y, y);
+}
+
+std::size_t bias_gradient_scratch(std::int64_t rows, std::int64_t columns) {
+  return static_cast<std::size_t>(kernels::row_chunks(rows) * columns) * sizeof(float);
+}
+
+void activation_gradient(const OpContext& context, const Tensor& y, Activation activation, const Tensor& dy, const Tensor& dbias) {
+  const auto [rows, columns] = as_matrix(dy);
+  if (activation != Activation::linear) expect_size("activation_gradient", "the output", y, dy.size());
+  if (dbias.defined()) expect_size("activation_gradient", "the bias gradient", dbias, columns);
+  if (dy.size() == 0) {
+    if (dbias.defined()) fill(context, 0, dbias);
+    return;
+  }
+  const Stream& stream = *context.stream;
+  if (activation == Activation::softmax) {
+    launch(stream, "softmax_gradient", kernels::softmax_gradient_cost(rows, columns), grid_for_rows(rows, columns), kernels::softmax_gradient, y.read(), dy.view(), rows,
+           columns);
+  }
+  if (!dbias.defined()) {
+    if (activation == Activation::relu) {
+      launch(stream, "relu_gradient", kernels::relu_gradient_cost(dy.size()), grid_for_elements(dy.size()), kernels::relu_gradient, y.read(), dy.view());
+    }
+    return;
+  }
+  expect_scratch("activation_gradient", context, bias_gradient_scratch(rows, columns));
+  const std::int64_t chunks = kernels::row_chunks(rows);
+  // One chunk is the whole sum.
+  const View<float> partial = chunks == 1 ? dbias.view() : View<float>{context.scratch.f32(), chunks * columns};
+  if (activation == Activation::relu) {
+    launch(stream, "relu_bias_gradient", kernels::relu_bias_gradient_cost(rows, columns), grid_for_rows(chunks, columns), kernels::relu_bias_gradient, y.read(), dy.view(),
+           partial, rows, columns);
+  } else {
+    launch(stream, "column_sums", kernels::column_sums_cost(rows, columns), grid_for_rows(chunks, columns), kernels::column_sums, dy.read(), partial, rows, columns);
+  }
+  if (chunks > 1) {
+    launch(stream, "add_chunks", kernels::add_chunks_cost(chunks, columns), grid_for_elements(columns), kernels::add_chunks, partial, dbias.view(), chunks, columns);
+  }
+}
+
+void softmax(const OpContext& context, const Tensor& x, const Tensor& y) {
+  expect_size("softmax", "the output", y, x.size());
+  if (x.size() == 0) return;
+  const auto [rows, columns] = as_matrix(x);
+  launch(*context.stream, "softmax", kernels::softmax_cost(rows, columns), grid_for_rows(rows, columns), kernels::softmax, x.read(), y.view(), rows, columns);
+}
+
+}  // namespace ops
+}  // namespace lockstep

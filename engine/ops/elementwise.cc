@@ -1,0 +1,57 @@
+// Small things on flat buffers: copies are CUDA's, the rest are kernels.
+#include "elementwise.h"
+
+#include <algorithm>
+
+#include "elementwise_kernels.h"
+#include "launch.h"
+#include "op_check.h"
+
+namespace lockstep::ops {
+
+void fill(const OpContext& context, float value, const Tensor& y) {
+  if (y.size() == 0) return;
+  launch(*context.stream, "fill", kernels::fill_cost(y.size()), grid_for_elements(y.size()), kernels::fill, value, y.view());
+}
+
+void copy(const OpContext& context, const Tensor& from, const Tensor& to) {
+  expect_size("copy", "the destination", to, from.size());
+  if (from.size() == 0) return;
+  const DeviceGuard guard(context.stream->device());
+  // Unified addressing: the driver knows on which devices both ends are.
+  LOCKSTEP_CHECK(cudaMemcpyAsync(to.raw(), from.raw(), from.bytes(), cudaMemcpyDefault, context.stream->get()));
+}
+
+void upload(const OpContext& context, const void* host, const Tensor& to) {
+  if (to.size() == 0) return;
+  const DeviceGuard guard(context.stream->device());
+  LOCKSTEP_CHECK(cudaMemcpyAsync(to.raw(), host, to.bytes(), cudaMemcpyHostToDevice, context.stream->get()));
+}
+
+void download(const OpContext& context, const Tensor& from, void* host) {
+  if (from.size() == 0) return;
+  const DeviceGuard guard(context.stream->device());
+  LOCKSTEP_CHECK(cudaMemcpyAsync(host, from.raw(), from.bytes(), cudaMemcpyDeviceToHost, context.stream->get()));
+}
+
+void add(const OpContext& context, const Tensor& x, const Tensor& y) {
+  expect_size("add", "the sum", y, x.size());
+  if (x.size() == 0) return;
+  launch(*context.stream, "add", kernels::add_cost(x.size()), grid_for_elements(x.size()), kernels::add, x.read(), y.view());
+}
+
+std::size_t checksum_scratch() { return 256 * sizeof(std::uint64_t); }
+
+void checksum(const OpContext& context, const Tensor& x, std::uint64_t* result) {
+  const View<const std::uint32_t> words{static_cast<const std::uint32_t*>(x.raw()), x.size()};
+  const View<std::uint64_t> total{result, 1};
+  const bool several = context.scratch.defined() && context.scratch.bytes() >= checksum_scratch() && x.size() > 4096;
+  const std::int64_t parts = several ? static_cast<std::int64_t>(checksum_scratch() / sizeof(std::uint64_t)) : 1;
+  const View<std::uint64_t> sums = several ? View<std::uint64_t>{static_cast<std::uint64_t*>(context.scratch.raw()), parts} : total;
+  launch(*context.stream, "checksum", kernels::checksum_cost(words.count), grid_for_rows(parts, 64), kernels::checksum, words, sums);
+  if (several) {
+    launch(*context.stream, "checksum_total", kernels::checksum_total_cost(parts), grid_for_rows(1, 64), kernels::checksum_total, sums, total);
+  }
+}
+
+}  // namespace lockstep::ops

@@ -1,0 +1,33 @@
+#include "adam.h"
+
+#include <cmath>
+
+#include "checks.h"
+#include "optimizer_update.h"
+
+namespace lockstep {
+
+AdamImpl::AdamImpl(float rate, float beta_1, float beta_2, float epsilon)
+    : rate_(rate), beta_1_(beta_1), beta_2_(beta_2), epsilon_(epsilon) {
+  check_rate("Adam", rate);
+  check_range("Adam", "beta_1", beta_1);
+  check_range("Adam", "beta_2", beta_2);
+  if (!(epsilon > 0)) throw Error("Adam: epsilon must be positive, not " + std::to_string(epsilon));
+}
+
+// Keras casts the step to float32 and takes the powers in float32; so do we, to follow it to the last bits.
+void AdamImpl::update(const OpContext& context, VariableStore& variables, std::int64_t iteration) const {
+  if (variables.layout().trainable_elements() == 0) return;
+  variables.make_slots(slots());
+  const auto t = static_cast<float>(iteration);
+  const float power_1 = std::pow(beta_1_, t);
+  const float power_2 = std::pow(beta_2_, t);
+  ops::AdamStep step;
+  step.alpha = learning_rate(iteration) * std::sqrt(1.0F - power_2) / (1.0F - power_1);
+  step.beta1 = beta_1_;
+  step.beta2 = beta_2_;
+  step.epsilon = epsilon_;
+  ops::adam(context, step, variables.gradients(), variables.weights(), variables.slot(0), variables.slot(1));
+}
+
+}  // namespace lockstep

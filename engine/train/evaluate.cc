@@ -1,0 +1,54 @@
+// Everything that runs a model without an epoch: evaluate, predict, single batches.
+#include <algorithm>
+#include <cstring>
+
+#include "lockstep/model.h"
+#include "model_impl.h"
+
+namespace lockstep {
+
+std::map<std::string, double> Model::evaluate(const Dataset& data) {
+  impl_->require_compiled("evaluate");
+  if (data.batch_size() == 0) throw Error("evaluate: the data set is not batched; add .batch(n)");
+  impl_->build(data.sample_shape());
+  impl_->step->clear_totals();
+  const auto batches = data.iterate(0);
+  Batch batch;
+  while (batches->next(batch)) {
+    impl_->check_batch(batch.x, batch.y);
+    impl_->step->evaluate(batch.x, batch.y);
+  }
+  return impl_->logs();
+}
+
+std::map<std::string, double> Model::evaluate(const Array& x, const Array& y, std::int64_t batch_size) {
+  return evaluate(Dataset::from_arrays(x, y).batch(batch_size));
+}
+
+Array Model::predict(const Array& x, std::int64_t batch_size) {
+  if (batch_size < 1) throw Error("predict: batch_size must be at least 1");
+  if (x.shape().rank() < 1) throw Error("predict: the input is empty: an array of samples is wanted");
+  impl_->build(x.shape().sample());
+  impl_->check_input(x);
+  Array outputs(impl_->graph->output().batched(x.samples()));
+  const std::int64_t columns = impl_->graph->output().size();
+  for (std::int64_t first = 0; first < x.samples(); first += batch_size) {
+    const Array part = impl_->step->predict(x.slice(first, std::min(batch_size, x.samples() - first)));
+    std::memcpy(outputs.data<float>() + first * columns, part.raw(), part.bytes());
+  }
+  return outputs;
+}
+
+std::map<std::string, double> Model::train_on_batch(const Array& x, const Array& y) {
+  impl_->require_compiled("train_on_batch");
+  if (x.shape().rank() < 1) throw Error("train_on_batch: the input is empty: an array of samples is wanted");
+  impl_->build(x.shape().sample());
+  impl_->check_batch(x, y);
+  impl_->step->clear_totals();
+  impl_->step->train(x, y);
+  return impl_->logs();
+}
+
+std::map<std::string, double> Model::test_on_batch(const Array& x, const Array& y) { return evaluate(x, y, std::max<std::int64_t>(1, x.samples())); }
+
+}  // namespace lockstep

@@ -1,0 +1,124 @@
+// The training loop: epochs, batches, validation, callbacks, progress, trace.
+#include <optional>
+
+#include "lockstep/model.h"
+#include "model_impl.h"
+#include "progress.h"
+
+namespace lockstep {
+
+// One call of fit, from its first batch to its History.
+class Training {
+ public:
+  Training(Model& model, Model::Impl& impl, const Dataset& data, const FitOptions& options)
+      : model_(model), impl_(impl), data_(data), options_(options), bar_(options.verbose_, options.epochs_) {}
+
+  History run() {
+    impl_.require_compiled("fit");
+    if (data_.batch_size() == 0) throw Error("fit: the data set is not batched; add .batch(64 * strategy.num_replicas_in_sync())");
+    impl_.build(data_.sample_shape());
+    start_trace();
+    for (int epoch = options_.initial_epoch_; epoch < options_.epochs_ && !history_.stopped; ++epoch) run_epoch(epoch);
+    finish_trace();
+    return history_;
+  }
+
+ private:
+  void run_epoch(int epoch) {
+    call(&Callback::on_epoch_begin, epoch, 0, nullptr);
+    impl_.step->clear_totals();
+    std::int64_t steps = data_.cardinality();
+    if (options_.steps_per_epoch_ >= 0 && (steps < 0 || options_.steps_per_epoch_ < steps)) steps = options_.steps_per_epoch_;
+    bar_.begin_epoch(epoch, steps);
+    const auto batches = data_.iterate(epoch);
+    Batch batch;
+    std::int64_t done = 0;
+    while ((steps < 0 || done < steps) && !history_.stopped && batches->next(batch)) {
+      impl_.check_batch(batch.x, batch.y);
+      impl_.step->train(batch.x, batch.y);
+      ++done;
+      after_batch(epoch, done, batch.x.samples());
+    }
+    if (done == 0) throw Error("fit: the data set gave no batch");
+    finish_epoch(epoch, done);
+  }
+
+  void after_batch(int epoch, std::int64_t done, std::int64_t samples) {
+    if (impl_.tracer && ++traced_ == options_.trace_steps_) finish_trace();
+    bar_.count(samples);
+    if (bar_.due()) bar_.show(done, impl_.logs());
+    for (const Callback& callback : options_.callbacks_) {
+      if (callback.should_stop && callback.should_stop()) history_.stopped = true;
+      if (!callback.on_batch_end) continue;
+      const Logs logs = impl_.logs();
+      TrainingEvent event{epoch, done - 1, &logs};
+      callback.on_batch_end(event);
+      history_.stopped = history_.stopped || event.stop;
+    }
+  }
+
+  void finish_epoch(int epoch, std::int64_t done) {
+    Logs logs = impl_.logs();
+    bar_.end_batches();
+    if (!history_.stopped) validate(logs);
+    history_.epoch.push_back(epoch);
+    for (const auto& [name, value] : logs) history_.history[name].push_back(value);
+    bar_.end_epoch(done, logs);
+    call(&Callback::on_epoch_end, epoch, done - 1, &logs);
+  }
+
+  void validate(Logs& logs) {
+    std::map<std::string, double> results;
+    if (options_.validation_data_)
+      results = model_.evaluate(*options_.validation_data_);
+    else if (!options_.validation_x_.empty())
+      results = model_.evaluate(options_.validation_x_, options_.validation_y_, options_.batch_size_);
+    for (const auto& [name, value] : results) logs["val_" + name] = value;
+  }
+
+  void call(std::function<void(TrainingEvent&)> Callback::*which, int epoch, std::int64_t batch, const Logs* logs) {
+    for (const Callback& callback : options_.callbacks_) {
+      if (!(callback.*which)) continue;
+      TrainingEvent event{epoch, batch, logs};
+      (callback.*which)(event);
+      history_.stopped = history_.stopped || event.stop;
+    }
+  }
+
+  void start_trace() {
+    if (options_.trace_path_.empty()) return;
+    tracing_ = true;
+    impl_.tracer = std::make_unique<Tracer>();
+    impl_.step->set_tracer(impl_.tracer.get());
+    impl_.step->replicate();  // so that the trace begins where a mirrored program begins
+  }
+
+  void finish_trace() {
+    if (!tracing_) return;
+    tracing_ = false;
+    impl_.step->set_tracer(nullptr);
+    impl_.tracer->resolve();
+    impl_.tracer->write_chrome_json(options_.trace_path_);
+  }
+
+  Model& model_;
+  Model::Impl& impl_;
+  const Dataset& data_;
+  const FitOptions& options_;
+  ProgressBar bar_;
+  History history_;
+  std::int64_t traced_ = 0;
+  bool tracing_ = false;
+};
+
+History Model::fit(const Dataset& data, const FitOptions& options) { return Training(*this, *impl_, data, options).run(); }
+
+History Model::fit(const Array& x, const Array& y, const FitOptions& options) {
+  if (x.samples() != y.samples())
+    throw Error("fit: x has " + std::to_string(x.samples()) + " samples and y has " + std::to_string(y.samples()) + ": they must be equal");
+  Dataset data = Dataset::from_arrays(x, y);
+  if (options.shuffle_) data = data.shuffle(x.samples(), options.seed_);
+  return fit(data.batch(options.batch_size_), options);
+}
+
+}  // namespace lockstep

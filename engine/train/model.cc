@@ -1,0 +1,184 @@
+// Building, compiling and looking into a model.
+#include "lockstep/model.h"
+
+#include <algorithm>
+
+#include "elementwise.h"
+#include "model_impl.h"
+#include "strategy_impl.h"
+#include "summary.h"
+
+namespace lockstep {
+namespace {
+
+std::vector<float> read_back(Replica& replica, const Tensor& tensor) {
+  std::vector<float> values(static_cast<std::size_t>(tensor.size()));
+  if (values.empty()) return values;
+  const OpContext context = replica.compute_context();
+  ops::download(context, tensor, values.data());
+  context.stream->synchronize();
+  return values;
+}
+
+void write(Replica& replica, const Tensor& tensor, const float* values) {
+  if (tensor.size() == 0) return;
+  const OpContext context = replica.compute_context();
+  ops::upload(context, values, tensor);
+  context.stream->synchronize();
+}
+
+}  // namespace
+
+double History::last(const std::string& name) const {
+  const auto found = history.find(name);
+  if (found != history.end() && !found->second.empty()) return found->second.back();
+  std::string known;
+  for (const auto& [key, values] : history) known += (known.empty() ? "" : ", ") + key;
+  throw Error("History has no \"" + name + "\"; it has: " + (known.empty() ? "nothing yet" : known));
+}
+
+Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name) : Model(std::make_shared<Impl>()) {
+  impl_->name = name;
+  impl_->layers = layers;
+  if (!layers.empty()) {
+    if (const auto shape = layers.front().impl()->declared_input()) impl_->build(*shape);
+  }
+}
+
+void Model::compile(Optimizer optimizer, Loss loss, const std::vector<std::string>& metrics) {
+  impl_->optimizer = optimizer.impl();
+  impl_->loss = loss.impl();
+  impl_->metrics.clear();
+  for (const std::string& metric : metrics) impl_->metrics.push_back(make_metric(metric));
+  if (impl_->metrics.size() + 1 > Replica::kSums) throw Error("compile: at most " + std::to_string(Replica::kSums - 1) + " metrics");
+  impl_->compiled = true;
+  if (impl_->step) impl_->hand_over_training();
+}
+
+void Model::set_seed(std::uint64_t seed) {
+  if (impl_->step) throw Error("set_seed: the model's variables exist already; set the seed before build, fit or compile with an input shape");
+  impl_->options.seed = seed;
+}
+
+void Model::check_mirrored(bool yes) {
+  impl_->options.check_mirrored = yes;
+  if (impl_->step) impl_->step->set_check_mirrored(yes);
+}
+
+void Model::build(const Shape& sample) { impl_->build(sample); }
+bool Model::built() const { return impl_->step != nullptr; }
+Strategy Model::strategy() const { return impl_->strategy; }
+
+std::int64_t Model::count_params() const {
+  impl_->require_built("count_params");
+  return impl_->graph->layout().parameters();
+}
+
+std::string Model::summary() const {
+  impl_->require_built("summary");
+  return summary_text(*impl_->graph, impl_->name);
+}
+
+std::int64_t Model::iterations() const { return impl_->step ? impl_->step->iterations() : 0; }
+
+std::vector<std::uint64_t> Model::checksums() const {
+  impl_->require_built("checksums");
+  return impl_->step->checksums();
+}
+
+std::string Model::phase_summary() const { return impl_->tracer ? impl_->tracer->phase_summary() : std::string(); }
+
+std::vector<NamedArray> Model::get_weights() const {
+  impl_->require_built("get_weights");
+  std::vector<NamedArray> weights;
+  Replica& replica = impl_->step->replica(0);
+  const auto& specs = impl_->graph->layout().specs();
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    weights.push_back({specs[i].name, Array(specs[i].shape, read_back(replica, replica.variables().variable(static_cast<int>(i))))});
+  return weights;
+}
+
+std::vector<NamedArray> Model::get_gradients() const {
+  impl_->require_built("get_gradients");
+  std::vector<NamedArray> gradients;
+  Replica& replica = impl_->step->replica(0);
+  const auto& specs = impl_->graph->layout().specs();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (!specs[i].trainable) continue;
+    gradients.push_back({specs[i].name, Array(specs[i].shape, read_back(replica, replica.variables().gradient(static_cast<int>(i))))});
+  }
+  return gradients;
+}
+
+void Model::set_weights(const std::vector<NamedArray>& weights) {
+  impl_->require_built("set_weights");
+  const VariableLayout& layout = impl_->graph->layout();
+  Replica& first = impl_->step->replica(0);
+  for (const NamedArray& weight : weights) {
+    const int index = layout.find(weight.name);
+    if (index < 0) throw Error("set_weights: the model has no variable \"" + weight.name + "\"");
+    const VariableSpec& spec = layout.specs()[static_cast<std::size_t>(index)];
+    if (spec.shape != weight.values.shape())
+      throw Error("set_weights: \"" + weight.name + "\" has shape " + spec.shape.str() + ", not " + weight.values.shape().str());
+    write(first, first.variables().variable(index), weight.values.data<float>());
+  }
+  impl_->step->replicate();
+}
+
+void Model::Impl::build(const Shape& sample) {
+  if (step) {
+    if (sample != graph->input())
+      throw Error("build: the model was built for samples of shape " + graph->input().str() + ", not " + sample.str());
+    return;
+  }
+  std::vector<std::shared_ptr<LayerImpl>> chain;
+  for (const Layer& layer : layers) chain.push_back(layer.impl());
+  graph = std::make_unique<Graph>(Graph::chain(chain, sample));
+  step = std::make_unique<MirroredStep>(*graph, strategy.impl()->logical_gpus(), strategy.impl()->cross_device_ops(), options, tracer.get());
+  initialize_variables();
+  if (compiled) hand_over_training();
+}
+
+void Model::Impl::initialize_variables() {
+  const VariableLayout& layout = graph->layout();
+  Replica& first = step->replica(0);
+  for (std::size_t i = 0; i < layout.specs().size(); ++i) {
+    const VariableSpec& spec = layout.specs()[i];
+    write(first, first.variables().variable(static_cast<int>(i)), spec.initializer.values(spec.shape, options.seed, i).data());
+  }
+  step->replicate();
+}
+
+void Model::Impl::hand_over_training() { step->set_training(loss, optimizer, metrics); }
+
+void Model::Impl::require_built(const char* what) const {
+  if (!step) throw Error(std::string(what) + ": the model does not know its input shape yet; give the first layer an input_shape, call build, or fit first");
+}
+
+void Model::Impl::require_compiled(const char* what) const {
+  if (!compiled) throw Error(std::string(what) + ": call compile first");
+}
+
+void Model::Impl::check_input(const Array& x) const {
+  if (x.shape().rank() < 1) throw Error("the input is empty: an array of samples is wanted");
+  if (graph && x.shape().sample() != graph->input())
+    throw Error("the input has samples of shape " + x.shape().sample().str() + ", but the model was built for " + graph->input().str());
+}
+
+void Model::Impl::check_batch(const Array& x, const Array& y) const {
+  check_input(x);
+  if (x.samples() != y.samples())
+    throw Error("x has " + std::to_string(x.samples()) + " samples and y has " + std::to_string(y.samples()) + ": they must be equal");
+  if (x.samples() == 0) throw Error("a batch needs at least one sample");
+  loss->check_labels(y, graph->output());
+}
+
+Logs Model::Impl::logs() const {
+  const MirroredStep::Totals totals = step->totals();
+  const double samples = std::max<double>(1, static_cast<double>(totals.samples));
+  Logs logs{{"loss", totals.sums.empty() ? 0 : totals.sums[0] / samples}};
+  for (std::size_t i = 0; i < metrics.size(); ++i) logs[metrics[i]->name()] = totals.sums[i + 1] / samples;
+  return logs;
+}
+
+}  // namespace lockstep

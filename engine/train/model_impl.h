@@ -1,0 +1,42 @@
+// What stands behind a Model handle: its layers, and, once built, the mirrored step that runs them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph.h"
+#include "lockstep/model.h"
+#include "mirrored_step.h"
+#include "trace.h"
+
+namespace lockstep {
+
+struct Model::Impl {
+  std::string name;
+  std::vector<Layer> layers;
+  Strategy strategy = Strategy::current();
+  StepOptions options;
+  bool compiled = false;
+  std::shared_ptr<OptimizerImpl> optimizer;
+  std::shared_ptr<LossImpl> loss;
+  std::vector<std::shared_ptr<MetricImpl>> metrics;
+  std::unique_ptr<Tracer> tracer;
+  std::unique_ptr<Graph> graph;        // made by build
+  std::unique_ptr<MirroredStep> step;  // made by build; refers to graph and tracer, so it goes first
+
+  void build(const Shape& sample);
+  void initialize_variables();
+  void hand_over_training();  // tells the step about loss, optimizer and metrics
+  void require_built(const char* what) const;
+  void require_compiled(const char* what) const;
+
+  // Checks a global batch against the model before anything reaches a GPU.
+  void check_batch(const Array& x, const Array& y) const;
+  void check_input(const Array& x) const;
+
+  // Means since the totals were last cleared, by Keras' names.
+  Logs logs() const;
+};
+
+}  // namespace lockstep

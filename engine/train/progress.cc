@@ -1,0 +1,116 @@
+#include "progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace lockstep {
+namespace {
+
+constexpr int kBarCells = 20;
+constexpr std::chrono::milliseconds kRefresh{100};
+
+int terminal_width() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return 80;
+}
+
+std::string duration(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::lround(seconds));
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string per_step(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.0f}s/step", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.0f}ms/step", seconds * 1e3);
+  return fmt::format("{:.0f}us/step", seconds * 1e6);
+}
+
+std::string value(double number) {
+  if (number != 0 && std::abs(number) < 1e-3) return fmt::format("{:.4e}", number);
+  return fmt::format("{:.4f}", number);
+}
+
+std::string rate(double samples_per_second) {
+  if (samples_per_second >= 10000) return fmt::format("{:.1f}k samples/s", samples_per_second / 1000);
+  return fmt::format("{:.0f} samples/s", samples_per_second);
+}
+
+// Cells filled so far; the bar is as long as there is room for.
+std::string bar(std::int64_t done, std::int64_t total, int cells) {
+  const int filled = total > 0 ? static_cast<int>(done * cells / total) : cells;
+  std::string text;
+  for (int i = 0; i < cells; ++i) text += i < filled ? "━" : "─";
+  return text;
+}
+
+}  // namespace
+
+std::string format_progress(const ProgressLine& line, int width) {
+  const std::string count = line.total > 0 ? fmt::format("{:>{}}/{}", line.done, std::to_string(line.total).size(), line.total)
+                                           : fmt::format("{}/Unknown", line.done);
+  const double remaining = line.total > 0 ? static_cast<double>(line.total - line.done) * line.step_seconds : 0;
+  const std::string time = duration(line.finished || line.total <= 0 ? line.seconds : remaining) + " " + per_step(line.step_seconds);
+  std::string values;
+  for (const auto& [name, number] : line.logs) values += fmt::format(" - {}: {}", name, value(number));
+  const std::string speed = line.samples_per_second > 0 ? " - " + rate(line.samples_per_second) : "";
+
+  const auto fixed = static_cast<int>(count.size() + time.size() + values.size()) + 2;
+  const bool with_speed = line.finished || fixed + static_cast<int>(speed.size()) + 6 <= width;
+  const int room = width - fixed - (with_speed ? static_cast<int>(speed.size()) : 0) - 1;
+  const int cells = line.finished ? kBarCells : std::clamp(room, 0, kBarCells);
+  return count + " " + (cells > 0 ? bar(line.done, line.total, cells) + " " : "") + time + values + (with_speed ? speed : "");
+}
+
+ProgressBar::ProgressBar(Verbose verbose, int epochs) : verbose_(verbose), epochs_(epochs) {
+  if (verbose_ == Verbose::automatic) verbose_ = isatty(STDOUT_FILENO) ? Verbose::bar : Verbose::line;
+}
+
+void ProgressBar::begin_epoch(int epoch, std::int64_t steps) {
+  steps_ = steps;
+  samples_ = 0;
+  begin_ = shown_ = Clock::now();
+  if (verbose_ == Verbose::silent) return;
+  fmt::print("Epoch {}/{}\n", epoch + 1, epochs_);
+  std::fflush(stdout);
+}
+
+bool ProgressBar::due() { return verbose_ == Verbose::bar && Clock::now() - shown_ >= kRefresh; }
+
+std::string ProgressBar::line(std::int64_t done, const Logs& logs, bool finished, int width) const {
+  ProgressLine line;
+  const Clock::time_point now = Clock::now();
+  const double training = std::chrono::duration<double>((finished ? batches_end_ : now) - begin_).count();
+  line.done = done;
+  line.total = finished ? done : steps_;
+  line.seconds = std::chrono::duration<double>(now - begin_).count();
+  line.step_seconds = training / static_cast<double>(std::max<std::int64_t>(1, done));
+  line.samples_per_second = training > 0 ? static_cast<double>(samples_) / training : 0;
+  line.finished = finished;
+  line.logs = logs;
+  return format_progress(line, width);
+}
+
+void ProgressBar::show(std::int64_t done, const Logs& logs) {
+  shown_ = Clock::now();
+  fmt::print("\r{}\x1b[K", line(done, logs, false, terminal_width()));
+  std::fflush(stdout);
+}
+
+void ProgressBar::end_batches() { batches_end_ = Clock::now(); }
+
+void ProgressBar::end_epoch(std::int64_t done, const Logs& logs) {
+  if (verbose_ == Verbose::silent) return;
+  const std::string text = line(done, logs, true, terminal_width());
+  fmt::print("{}{}\n", verbose_ == Verbose::bar ? "\r\x1b[K" : "", text);
+  std::fflush(stdout);
+}
+
+}  // namespace lockstep

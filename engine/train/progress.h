@@ -1,0 +1,46 @@
+// Progress as Keras shows it: a moving bar on a terminal, one line an epoch elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "lockstep/model.h"
+
+namespace lockstep {
+
+// One line of progress. `width` is the terminal's; the bar shrinks and then goes so that the line fits.
+struct ProgressLine {
+  std::int64_t done = 0;
+  std::int64_t total = -1;  // -1: not known
+  double seconds = 0;       // since the epoch began
+  double step_seconds = 0;  // mean of a step
+  double samples_per_second = 0;
+  bool finished = false;
+  Logs logs;
+};
+std::string format_progress(const ProgressLine& line, int width);
+
+class ProgressBar {
+ public:
+  ProgressBar(Verbose verbose, int epochs);
+
+  void begin_epoch(int epoch, std::int64_t steps);
+  void count(std::int64_t samples) { samples_ += samples; }
+  bool due();  // a moving bar that has not moved for a tenth of a second
+  void show(std::int64_t done, const Logs& logs);
+  void end_batches();  // validation comes next and does not count as training time
+  void end_epoch(std::int64_t done, const Logs& logs);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string line(std::int64_t done, const Logs& logs, bool finished, int width) const;
+
+  Verbose verbose_;
+  int epochs_;
+  std::int64_t steps_ = -1;
+  std::int64_t samples_ = 0;
+  Clock::time_point begin_{}, shown_{}, batches_end_{};
+};
+
+}  // namespace lockstep

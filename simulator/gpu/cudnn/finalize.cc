@@ -1,0 +1,266 @@
+// What makes a description complete and possible; NVIDIA's library gives the same answers (tests/conformance).
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "descriptor.h"
+#include "support.h"
+
+namespace lockstep::sim::dnn {
+namespace {
+
+constexpr std::size_t kMaxSpatialDims = 6;
+
+const Slot* find(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
+  const auto found = descriptor.slots.find(name);
+  return found == descriptor.slots.end() ? nullptr : &found->second;
+}
+
+template <typename T>
+std::optional<T> scalar(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
+  const Slot* slot = find(descriptor, name);
+  if (!slot || slot->bytes.size() < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, slot->bytes.data(), sizeof value);
+  return value;
+}
+
+// An enumeration as the number it is: a caller can set any.
+int number(const Descriptor& descriptor, cudnnBackendAttributeName_t name, int otherwise) {
+  return scalar<int>(descriptor, name).value_or(otherwise);
+}
+
+template <typename T>
+std::vector<T> array(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
+  std::vector<T> values;
+  if (const Slot* slot = find(descriptor, name)) {
+    values.resize(slot->bytes.size() / sizeof(T));
+    std::memcpy(values.data(), slot->bytes.data(), values.size() * sizeof(T));
+  }
+  return values;
+}
+
+template <typename Value>
+const Value* referred(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
+  const Slot* slot = find(descriptor, name);
+  return slot && !slot->descriptors.empty() ? slot->descriptors.front()->as<Value>() : nullptr;
+}
+
+bool any_below(const Ints& values, std::int64_t least) {
+  return std::any_of(values.begin(), values.end(), [=](std::int64_t value) { return value < least; });
+}
+
+cudnnStatus_t make(Descriptor& descriptor, TensorValue& tensor) {
+  tensor.dims = array<std::int64_t>(descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS);
+  tensor.strides = array<std::int64_t>(descriptor, CUDNN_ATTR_TENSOR_STRIDES);
+  tensor.uid = scalar<std::int64_t>(descriptor, CUDNN_ATTR_TENSOR_UNIQUE_ID).value_or(0);
+  tensor.alignment = scalar<std::int64_t>(descriptor, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT).value_or(1);
+  tensor.is_virtual = scalar<bool>(descriptor, CUDNN_ATTR_TENSOR_IS_VIRTUAL).value_or(false);
+  const int type = number(descriptor, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT);
+  if (tensor.dims.empty() || tensor.dims.size() > CUDNN_DIM_MAX || tensor.dims.size() != tensor.strides.size()) {
+    return refuse(CUDNN_STATUS_BAD_PARAM, "a tensor needs as many strides as dimensions, 1 to 8 of them");
+  }
+  if (any_below(tensor.dims, 0) || any_below(tensor.strides, 0)) return refuse(CUDNN_STATUS_BAD_PARAM, "a dimension or stride is negative");
+  if (type == CUDNN_DATA_INT8x4 || type == CUDNN_DATA_UINT8x4 || type == CUDNN_DATA_INT8x32) {
+    return refuse(CUDNN_STATUS_NOT_SUPPORTED, "packed integer types are no tensor types of the graph interface");
+  }
+  const std::int64_t bytes = data_type_bytes(type);
+  if (bytes == 0) return refuse(CUDNN_STATUS_BAD_PARAM, "unknown data type of a tensor");
+  if (tensor.alignment <= 0 || tensor.alignment % bytes != 0) {
+    return refuse(CUDNN_STATUS_BAD_PARAM, "a tensor's alignment is a positive multiple of its elements' size");
+  }
+  tensor.type = static_cast<cudnnDataType_t>(type);
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t make(Descriptor& descriptor, GeometryValue& geometry) {
+  const std::int64_t spatial = scalar<std::int64_t>(descriptor, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS).value_or(0);
+  if (spatial < 1 || spatial > static_cast<std::int64_t>(kMaxSpatialDims)) {
+    return refuse(CUDNN_STATUS_BAD_PARAM, "a convolution has 1 to 6 spatial dimensions");
+  }
+  const auto count = static_cast<std::size_t>(spatial);
+  const auto read = [&](cudnnBackendAttributeName_t name, bool optional) {
+    Ints values = array<std::int64_t>(descriptor, name);
+    if (values.empty() && optional) values.assign(count, 0);
+    if (values.size() > kMaxSpatialDims) values.resize(kMaxSpatialDims);
+    return values;
+  };
+  geometry.pre = read(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, true);
+  geometry.post = read(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, true);
+  geometry.strides = read(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, false);
+  geometry.dilations = read(CUDNN_ATTR_CONVOLUTION_DILATIONS, false);
+  for (const Ints* values : {&geometry.pre, &geometry.post, &geometry.strides, &geometry.dilations}) {
+    if (values->size() != count)
+      return refuse(CUDNN_STATUS_BAD_PARAM, "paddings, strides and dilations are one for each spatial dimension");
+  }
+  if (any_below(geometry.pre, 0) || any_below(geometry.post, 0)) return refuse(CUDNN_STATUS_BAD_PARAM, "a padding is negative");
+  if (any_below(geometry.strides, 1) || any_below(geometry.dilations, 1))
+    return refuse(CUDNN_STATUS_BAD_PARAM, "a stride or dilation is not positive");
+  geometry.type = static_cast<cudnnDataType_t>(number(descriptor, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT));
+  geometry.mode = static_cast<cudnnConvolutionMode_t>(number(descriptor, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION));
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t check_operation(const OperationValue& op) {
+  const std::size_t spatial = op.geometry.pre.size(), rank = spatial + 2;
+  const auto& [x, w, y] = std::tie(op.x.dims, op.w.dims, op.y.dims);
+  if (x.size() != rank || w.size() != rank || y.size() != rank)
+    return refuse(CUDNN_STATUS_BAD_PARAM, "images, filter and output differ in rank");
+  for (const Ints* dims : {&x, &w, &y}) {
+    if (any_below(*dims, 1)) return refuse(CUDNN_STATUS_BAD_PARAM, "a convolution has no empty tensors");
+  }
+  if (x[0] != y[0]) return refuse(CUDNN_STATUS_BAD_PARAM, "images and output differ in batch");
+  if (x[1] % w[1] != 0) return refuse(CUDNN_STATUS_BAD_PARAM, "the images' channels are no multiple of the filter's");
+  if (y[1] != w[0]) return refuse(CUDNN_STATUS_BAD_PARAM, "the output has not one channel for each filter");
+  if (w[0] % (x[1] / w[1]) != 0) return refuse(CUDNN_STATUS_BAD_PARAM, "filters cannot be dealt evenly to the groups");
+  if (!packed(op.w)) return refuse(CUDNN_STATUS_BAD_PARAM, "the filter has holes");
+  if (overlaps(op.x) || overlaps(op.y)) return refuse(CUDNN_STATUS_BAD_PARAM, "elements of the images or the output share memory");
+  for (std::size_t d = 0; d < spatial; ++d) {
+    const std::int64_t reach = (w[d + 2] - 1) * op.geometry.dilations[d] + 1;
+    const std::int64_t room = x[d + 2] + op.geometry.pre[d] + op.geometry.post[d] - reach;
+    if (room < 0 || room / op.geometry.strides[d] + 1 != y[d + 2])
+      return refuse(CUDNN_STATUS_BAD_PARAM, "the output's size does not follow from the images'");
+  }
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t make(Descriptor& descriptor, OperationValue& op) {
+  const OperationAttributes names = operation_attributes(descriptor.type);
+  op.direction = names.direction;
+  const auto* x = referred<TensorValue>(descriptor, names.x);
+  const auto* w = referred<TensorValue>(descriptor, names.w);
+  const auto* y = referred<TensorValue>(descriptor, names.y);
+  const auto* geometry = referred<GeometryValue>(descriptor, names.geometry);
+  if (!x || !w || !y || !geometry) return refuse(CUDNN_STATUS_BAD_PARAM, "a convolution operation lacks a finalized tensor or convolution");
+  op.x = *x;
+  op.w = *w;
+  op.y = *y;
+  op.geometry = *geometry;
+  const auto factor = [&](cudnnBackendAttributeName_t name, double otherwise) {
+    const Slot* slot = find(descriptor, name);
+    if (!slot) return otherwise;
+    return slot->bytes.size() == sizeof(double) ? scalar<double>(descriptor, name).value()
+                                                : static_cast<double>(scalar<float>(descriptor, name).value());
+  };
+  op.alpha = factor(names.alpha, 1);
+  op.beta = factor(names.beta, 0);
+  return check_operation(op);
+}
+
+bool has_handle(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
+  return scalar<void*>(descriptor, name).value_or(nullptr) != nullptr;
+}
+
+cudnnStatus_t make(Descriptor& descriptor, GraphValue& graph) {
+  if (!has_handle(descriptor, CUDNN_ATTR_OPERATIONGRAPH_HANDLE))
+    return refuse(CUDNN_STATUS_BAD_PARAM, "an operation graph lacks its handle");
+  const Slot* slot = find(descriptor, CUDNN_ATTR_OPERATIONGRAPH_OPS);
+  if (!slot || slot->descriptors.empty()) return refuse(CUDNN_STATUS_BAD_PARAM, "an operation graph without operations");
+  for (const auto& given : slot->descriptors) {
+    const auto* op = given->as<OperationValue>();
+    if (!op) return refuse(CUDNN_STATUS_BAD_PARAM, "an operation graph holds something that is no operation");
+    graph.operations.push_back(*op);
+  }
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t make(Descriptor& descriptor, HeuristicValue& heuristic) {
+  const auto* graph = referred<GraphValue>(descriptor, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+  const int mode = number(descriptor, CUDNN_ATTR_ENGINEHEUR_MODE, -1);
+  if (!graph) return refuse(CUDNN_STATUS_BAD_PARAM, "a heuristic lacks its finalized operation graph");
+  if (mode < CUDNN_HEUR_MODE_INSTANT || mode >= CUDNN_HEUR_MODES_COUNT) return refuse(CUDNN_STATUS_BAD_PARAM, "a heuristic lacks its mode");
+  const char* told = std::getenv("LOCKSTEP_SIM_CUDNN_REFUSE");
+  const bool told_to_refuse = told && std::strcmp(told, "1") == 0;
+  if (engine_count(*graph) > 0 && !told_to_refuse) heuristic.engines.push_back({*graph, 0});
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t make(Descriptor& descriptor, EngineValue& engine) {
+  const auto* graph = referred<GraphValue>(descriptor, CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
+  const auto index = scalar<std::int64_t>(descriptor, CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
+  if (!graph || !index) return refuse(CUDNN_STATUS_BAD_PARAM, "an engine lacks its operation graph or its index");
+  if (*index < 0 || *index >= engine_count(*graph)) return refuse(CUDNN_STATUS_NOT_SUPPORTED, "there is no such engine for this graph");
+  engine = {*graph, *index};
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t make(Descriptor& descriptor, ConfigurationValue& configuration) {
+  const auto* engine = referred<EngineValue>(descriptor, CUDNN_ATTR_ENGINECFG_ENGINE);
+  if (!engine) return refuse(CUDNN_STATUS_BAD_PARAM, "an engine configuration lacks its engine");
+  configuration.engine = *engine;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t make(Descriptor& descriptor, PlanValue& plan) {
+  if (!has_handle(descriptor, CUDNN_ATTR_EXECUTION_PLAN_HANDLE))
+    return refuse(CUDNN_STATUS_BAD_PARAM, "an execution plan lacks its handle");
+  const auto* configuration = referred<ConfigurationValue>(descriptor, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+  if (!configuration) return refuse(CUDNN_STATUS_BAD_PARAM, "an execution plan lacks its engine configuration");
+  const OperationValue& op = configuration->engine.graph.operations.front();
+  const auto shape = computable(op);
+  if (!shape) return refuse(CUDNN_STATUS_NOT_SUPPORTED, "no engine computes this convolution");
+  plan.plan = std::make_shared<const ConvolutionPlan>(*shape);
+  plan.x_uid = op.x.uid;
+  plan.w_uid = op.w.uid;
+  plan.y_uid = op.y.uid;
+  plan.x_alignment = op.x.alignment;
+  plan.w_alignment = op.w.alignment;
+  plan.y_alignment = op.y.alignment;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t make(Descriptor& descriptor, PackValue& pack) {
+  const auto uids = array<std::int64_t>(descriptor, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+  const auto pointers = array<void*>(descriptor, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+  if (uids.size() != pointers.size()) return refuse(CUDNN_STATUS_BAD_PARAM, "a variant pack needs a pointer for each id");
+  for (std::size_t i = 0; i < uids.size(); ++i) {
+    if (!pack.pointers.emplace(uids[i], pointers[i]).second) return refuse(CUDNN_STATUS_BAD_PARAM, "a variant pack has an id twice");
+  }
+  pack.workspace = scalar<void*>(descriptor, CUDNN_ATTR_VARIANT_PACK_WORKSPACE).value_or(nullptr);
+  return CUDNN_STATUS_SUCCESS;
+}
+
+template <typename Value>
+cudnnStatus_t make_value(Descriptor& descriptor) {
+  Value value;
+  const cudnnStatus_t status = make(descriptor, value);
+  if (status == CUDNN_STATUS_SUCCESS) {
+    descriptor.value = std::move(value);
+    descriptor.finalized = true;
+  }
+  return status;
+}
+
+}  // namespace
+
+cudnnStatus_t finalize(Descriptor& descriptor) {
+  if (descriptor.finalized) return refuse(CUDNN_STATUS_BAD_PARAM, "the descriptor is finalized already");
+  switch (descriptor.type) {
+    case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
+      return make_value<TensorValue>(descriptor);
+    case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
+      return make_value<GeometryValue>(descriptor);
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
+      return make_value<OperationValue>(descriptor);
+    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
+      return make_value<GraphValue>(descriptor);
+    case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
+      return make_value<HeuristicValue>(descriptor);
+    case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
+      return make_value<EngineValue>(descriptor);
+    case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR:
+      return make_value<ConfigurationValue>(descriptor);
+    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
+      return make_value<PlanValue>(descriptor);
+    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
+      return make_value<PackValue>(descriptor);
+  }
+  return refuse(CUDNN_STATUS_NOT_SUPPORTED, "unknown kind of descriptor");
+}
+
+}  // namespace lockstep::sim::dnn

@@ -1,0 +1,27 @@
+// What the engines here can compute, and small questions about tensors.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "descriptor.h"
+
+namespace lockstep::sim::dnn {
+
+std::int64_t data_type_bytes(int type);  // 0: not a type of tensor elements
+
+bool packed(const TensorValue& tensor);    // every element of its memory is an element of the tensor
+bool overlaps(const TensorValue& tensor);  // two indices share an element; strides of 0 are broadcasts and do not count
+
+// The three convolution operations have the same attributes under their own names.
+struct OperationAttributes {
+  Direction direction;
+  cudnnBackendAttributeName_t x, w, y, geometry, alpha, beta;
+};
+OperationAttributes operation_attributes(cudnnBackendDescriptorType_t operation);
+
+// The convolution an operation asks for, if an engine computes it.
+std::optional<ConvolutionShape> computable(const OperationValue& operation);
+std::int64_t engine_count(const GraphValue& graph);
+
+}  // namespace lockstep::sim::dnn

@@ -1,0 +1,181 @@
+// NCCL's C functions: communicators, groups, errors.
+#include <utility>
+
+#include "group.h"
+
+using namespace lockstep::sim::nccl;
+
+namespace {
+
+Verdict null_argument(const char* function, const char* argument) {
+  return {ncclInvalidArgument, std::string(function) + ": " + argument + " is null"};
+}
+
+Verdict no_communicator(const char* function) {
+  return {ncclInvalidArgument, std::string(function) + ": comm is no communicator (null, never made, or destroyed already)"};
+}
+
+// The rank's end of it goes; what is queued completes or has been cancelled.
+void leave(const Communicator& communicator, ncclResult_t code_for_others, const char* why) {
+  const auto clique = clique_of(communicator);
+  if (clique != nullptr) clique->depart(communicator->rank, code_for_others, why);
+  remove_communicator(communicator.get());
+  const CurrentDevice current(communicator->device);
+  const std::lock_guard lock(communicator->mutex);
+  for (const auto& [key, stream] : std::exchange(communicator->side_streams, {})) cudaStreamDestroy(stream);
+}
+
+// *value = the member, for the three questions about a communicator.
+ncclResult_t answer(const char* function, ncclComm_t comm, int* value, int ncclComm::*member) {
+  const Communicator communicator = find_communicator(comm);
+  if (communicator == nullptr) return report(no_communicator(function));
+  if (value == nullptr) return report(null_argument(function, "the result"), communicator);
+  *value = (*communicator).*member;
+  return ncclSuccess;
+}
+
+Verdict check_device(int device) {
+  int count = 0;
+  if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess) {
+    return {ncclUnhandledCudaError, std::string("cudaGetDeviceCount: ") + cudaGetErrorString(status)};
+  }
+  if (device >= 0 && device < count) return {};
+  return {ncclInvalidArgument,
+          "device " + std::to_string(device) + " does not exist: this machine has " + std::to_string(count) + " GPUs, counted from 0"};
+}
+
+}  // namespace
+
+extern "C" {
+
+ncclResult_t ncclGetVersion(int* version) {
+  if (version == nullptr) return report(null_argument("ncclGetVersion", "version"));
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
+  if (uniqueId == nullptr) return report(null_argument("ncclGetUniqueId", "uniqueId"));
+  *uniqueId = new_unique_id();
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
+  if (comm == nullptr) return refuse(null_argument("ncclCommInitRank", "comm"));
+  *comm = nullptr;
+  if (nranks < 1 || rank < 0 || rank >= nranks) {
+    return refuse({ncclInvalidArgument, "ncclCommInitRank: rank " + std::to_string(rank) + " of " + std::to_string(nranks) + " does not exist"});
+  }
+  int device = 0;
+  if (const cudaError_t status = cudaGetDevice(&device); status != cudaSuccess) {
+    return refuse({ncclUnhandledCudaError, std::string("cudaGetDevice: ") + cudaGetErrorString(status)});
+  }
+  const Communicator communicator = add_communicator(nranks, rank, device);
+  *comm = communicator.get();
+  return enter({commId, communicator, comm});
+}
+
+ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
+  if (comm == nullptr) return refuse(null_argument("ncclCommInitAll", "comm"));
+  if (ndev < 1) return refuse({ncclInvalidArgument, "ncclCommInitAll: " + std::to_string(ndev) + " devices; it takes at least one"});
+  for (int rank = 0; rank < ndev; ++rank) {
+    if (const Verdict verdict = check_device(devlist != nullptr ? devlist[rank] : rank); !verdict.ok()) return refuse(verdict);
+  }
+  const ncclUniqueId id = new_unique_id();
+  std::vector<Entry> entries;
+  for (int rank = 0; rank < ndev; ++rank) {
+    const Communicator communicator = add_communicator(ndev, rank, devlist != nullptr ? devlist[rank] : rank);
+    comm[rank] = communicator.get();
+    entries.push_back({id, communicator, &comm[rank]});
+  }
+  return enter_all(entries);
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  const Communicator communicator = find_communicator(comm);
+  if (communicator == nullptr) return report(no_communicator("ncclCommFinalize"));
+  const auto clique = clique_of(communicator);
+  if (clique == nullptr) return report({ncclInvalidArgument, "ncclCommFinalize: the communicator's ranks have not met yet"}, communicator);
+  {
+    const std::lock_guard lock(communicator->mutex);
+    if (std::exchange(communicator->finalized, true)) return ncclInvalidUsage;
+  }
+  clique->drain(communicator->rank);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (comm == nullptr) return ncclSuccess;
+  const Communicator communicator = find_communicator(comm);
+  if (communicator == nullptr) return report(no_communicator("ncclCommDestroy"));
+  leave(communicator, ncclInvalidUsage, "has destroyed its communicator");
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (comm == nullptr) return ncclSuccess;
+  const Communicator communicator = find_communicator(comm);
+  if (communicator == nullptr) return report(no_communicator("ncclCommAbort"));
+  leave(communicator, ncclRemoteError, "has aborted its communicator");
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
+  const Communicator communicator = find_communicator(comm);
+  if (communicator == nullptr) return report(no_communicator("ncclCommGetAsyncError"));
+  if (asyncError == nullptr) return report(null_argument("ncclCommGetAsyncError", "asyncError"), communicator);
+  const auto clique = clique_of(communicator);
+  *asyncError = clique != nullptr ? clique->state().code : ncclInProgress;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) { return answer("ncclCommCount", comm, count, &ncclComm::ranks); }
+
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) { return answer("ncclCommCuDevice", comm, device, &ncclComm::device); }
+
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) { return answer("ncclCommUserRank", comm, rank, &ncclComm::rank); }
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess: return "no error";
+    case ncclUnhandledCudaError: return "a CUDA call failed (ncclGetLastError says which)";
+    case ncclSystemError: return "a call of the operating system failed (ncclGetLastError says which)";
+    case ncclInternalError: return "an error inside NCCL";
+    case ncclInvalidArgument: return "invalid argument (ncclGetLastError says which)";
+    case ncclInvalidUsage: return "invalid usage (ncclGetLastError says what is wrong)";
+    case ncclRemoteError: return "another rank has gone or can't be reached";
+    case ncclInProgress: return "in progress";
+    default: return "unknown result code";
+  }
+}
+
+const char* ncclGetLastError(ncclComm_t comm) {
+  const Communicator communicator = find_communicator(comm);
+  if (communicator == nullptr) return last_error("");
+  const auto clique = clique_of(communicator);
+  const std::string shared = clique != nullptr ? clique->state().text : "";
+  const std::lock_guard lock(communicator->mutex);
+  return last_error(!communicator->error.empty() ? communicator->error : shared);
+}
+
+ncclResult_t ncclGroupStart() { return start_group(); }
+
+ncclResult_t ncclGroupEnd() { return end_group(); }
+
+}  // extern "C"
+
+namespace lockstep::sim::nccl {
+
+Traffic traffic(ncclComm_t comm) {
+  const Communicator communicator = find_communicator(comm);
+  const auto clique = communicator != nullptr ? clique_of(communicator) : nullptr;
+  return clique != nullptr ? clique->traffic(communicator->rank) : Traffic{};
+}
+
+void reset_traffic(ncclComm_t comm) {
+  const Communicator communicator = find_communicator(comm);
+  const auto clique = communicator != nullptr ? clique_of(communicator) : nullptr;
+  if (clique != nullptr) clique->reset_traffic(communicator->rank);
+}
+
+}  // namespace lockstep::sim::nccl

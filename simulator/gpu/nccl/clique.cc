@@ -1,0 +1,291 @@
+// Matching of calls, cancellation, and the operations themselves.
+#include "clique.h"
+
+#include "blocks.h"
+
+namespace lockstep::sim::nccl {
+
+namespace {
+
+std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
+
+Cost cost_of(const Exchange& exchange, std::size_t share) {
+  const double elements = static_cast<double>(share);
+  const double bytes = elements * static_cast<double>(size_of(exchange.what.type));
+  const double n = exchange.ranks;
+  switch (exchange.what.kind) {
+    case Kind::all_reduce: return {elements * (n - 1), 2 * n * bytes};
+    case Kind::reduce: return {elements * (n - 1), (n + 1) * bytes};
+    case Kind::reduce_scatter: return {elements * (n - 1), (n + 1) * bytes};
+    case Kind::all_gather: return {0, (n + 1) * bytes};
+    case Kind::broadcast: return {0, 2 * bytes};
+  }
+  return {};
+}
+
+// The bytes a rank's kernel touches on a real machine: its own buffers.
+std::vector<Touch> touches_of(const Exchange& exchange, int rank) {
+  const Signature& what = exchange.what;
+  const std::size_t n = static_cast<std::size_t>(exchange.ranks);
+  const std::size_t one = what.count * size_of(what.type);
+  const void* send = exchange.send[static_cast<std::size_t>(rank)];
+  const void* receive = exchange.receive[static_cast<std::size_t>(rank)];
+  std::vector<Touch> touches;
+  if (send != nullptr) touches.push_back({send, what.kind == Kind::reduce_scatter ? one * n : one, false});
+  if (receive != nullptr) touches.push_back({receive, what.kind == Kind::all_gather ? one * n : one, true});
+  return touches;
+}
+
+// Its operations do nothing any more, and no stream waits for it.
+template <typename Met>
+void cancel(Met& met) {
+  met.cancelled = true;
+  if (met.entry != nullptr) open_gate(met.entry);
+  if (met.exit != nullptr) open_gate(met.exit);
+}
+
+}  // namespace
+
+struct Clique::Collective {
+  Exchange exchange;
+  const Algorithm* algorithm = nullptr;
+  int first_rank = 0;
+  int called = 0;
+  std::shared_ptr<Gate> entry;
+  std::shared_ptr<Gate> exit;
+  std::atomic<bool> cancelled{false};
+};
+
+struct Clique::Transfer {
+  bool by_sender = false;  // whose half came first
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::size_t count = 0;
+  ncclDataType_t type = ncclFloat32;
+  std::shared_ptr<Gate> entry;
+  std::shared_ptr<Gate> exit;
+  std::atomic<bool> cancelled{false};
+};
+
+void Clique::Ledger::issued(int rank) {
+  const std::lock_guard lock(mutex);
+  ++outstanding[static_cast<std::size_t>(rank)];
+}
+
+void Clique::Ledger::done(int rank) {
+  const std::lock_guard lock(mutex);
+  if (--outstanding[static_cast<std::size_t>(rank)] == 0) all_done.notify_all();
+}
+
+void Clique::Ledger::count(const std::vector<Message>& messages) {
+  for (const Message& message : messages) {
+    Counters& sender = counters[static_cast<std::size_t>(message.from)];
+    sender.messages.fetch_add(1, std::memory_order_relaxed);
+    sender.bytes.fetch_add(message.bytes, std::memory_order_relaxed);
+  }
+}
+
+Clique::Clique(std::vector<int> devices, AlgorithmChoice allowed)
+    : devices_(std::move(devices)),
+      allowed_(allowed),
+      ledger_(std::make_shared<Ledger>(static_cast<int>(devices_.size()))),
+      departed_(devices_.size()),
+      called_(devices_.size(), 0) {}
+
+Verdict Clique::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+Verdict Clique::fail(ncclResult_t code, const std::string& text) {
+  if (state_.ok()) state_ = {code, text};
+  for (const auto& collective : pending_) cancel(*collective);
+  pending_.clear();
+  for (const auto& [pair, halves] : transfers_) {
+    for (const auto& transfer : halves) cancel(*transfer);
+  }
+  transfers_.clear();
+  return {code, text};
+}
+
+Verdict Clique::missing_rank(const std::string& caller) const {
+  for (int r = 0; r < size(); ++r) {
+    const std::string& why = departed_[static_cast<std::size_t>(r)];
+    if (!why.empty()) return {ncclInvalidUsage, caller + " can't happen: " + rank_name(r) + " " + why};
+  }
+  return {};
+}
+
+template <typename Met>
+Verdict Clique::put_on_stream(Met& met, int rank, cudaStream_t stream, Operation operation) {
+  const std::string name = operation.name;
+  ledger_->issued(rank);
+  cudaError_t status = met.entry != nullptr ? enqueue_gate(stream, met.entry) : cudaSuccess;
+  if (status == cudaSuccess) {
+    status = enqueue(stream, std::move(operation));
+    if (status != cudaSuccess) ledger_->done(rank);
+    if (status == cudaSuccess && met.exit != nullptr) status = enqueue_gate(stream, met.exit);
+  } else {
+    ledger_->done(rank);
+  }
+  if (status == cudaSuccess) return {};
+  cancel(met);
+  return fail(ncclUnhandledCudaError, name + ": the stream refuses the operation: " + cudaGetErrorString(status));
+}
+
+Verdict Clique::collective(int rank, const CollectiveCall& call, cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t r = static_cast<std::size_t>(rank);
+  if (!state_.ok()) return {state_.code, describe(call.what) + " refused, this communicator has failed: " + state_.text};
+  if (const Verdict missing = missing_rank(describe(call.what)); !missing.ok()) return fail(missing.code, missing.text);
+  const Algorithm* algorithm = choose(call.what, allowed_);
+  if (algorithm == nullptr) return {ncclInvalidUsage, describe(call.what) + ": NCCL_ALGO allows no algorithm for it"};
+
+  const std::uint64_t number = called_[r]++;
+  const std::size_t place = number - first_pending_;
+  if (place == pending_.size()) {
+    auto fresh = std::make_shared<Collective>();
+    fresh->exchange = {call.what, size(), std::vector<const void*>(devices_.size()), std::vector<void*>(devices_.size())};
+    fresh->algorithm = algorithm;
+    fresh->first_rank = rank;
+    if (size() > 1 && call.what.count > 0) {
+      fresh->entry = make_gate(size(), std::string(name_of(call.what.kind)) + " entry");
+      fresh->exit = make_gate(size(), std::string(name_of(call.what.kind)) + " exit");
+    }
+    pending_.push_back(std::move(fresh));
+  }
+  const std::shared_ptr<Collective> collective = pending_[place];
+  if (const std::string differs = difference(collective->exchange.what, call.what); !differs.empty()) {
+    return fail(ncclInvalidUsage, "ranks disagree about collective number " + std::to_string(number) + " of their communicator: " +
+                                      rank_name(collective->first_rank) + " calls " + describe(collective->exchange.what) + ", " +
+                                      rank_name(rank) + " calls " + describe(call.what) + "; " + differs + " must be the same");
+  }
+  collective->exchange.send[r] = call.send;
+  collective->exchange.receive[r] = call.receive;
+  if (++collective->called == size()) {  // ranks call in order, so this is the oldest one
+    pending_.pop_front();
+    ++first_pending_;
+  }
+  if (call.what.count == 0) return {};
+
+  const Range share = algorithm->share(collective->exchange, rank);
+  Operation operation;
+  operation.kind = OperationKind::collective;
+  operation.name = name_of(call.what.kind);
+  operation.cost = cost_of(collective->exchange, share.size());
+  operation.touches = touches_of(collective->exchange, rank);
+  operation.parts = share.size() > 0 ? parts_for(operation.cost) : 1;
+  auto left = std::make_shared<std::atomic<int>>(operation.parts);
+  operation.run = [collective, ledger = ledger_, rank, share, parts = operation.parts, left](int part) {
+    if (!collective->cancelled) {
+      const Exchange& exchange = collective->exchange;
+      const Range range = piece_of(share, static_cast<std::size_t>(parts), static_cast<std::size_t>(part));
+      if (range.size() > 0) collective->algorithm->run(exchange, rank, range);
+      if (part == 0) {
+        ledger->counters[static_cast<std::size_t>(rank)].collectives.fetch_add(1, std::memory_order_relaxed);
+        ledger->count(collective->algorithm->messages(exchange, rank));
+      }
+    }
+    if (left->fetch_sub(1) == 1) ledger->done(rank);
+  };
+  return put_on_stream(*collective, rank, stream, std::move(operation));
+}
+
+Verdict Clique::transfer(int rank, const TransferCall& call, cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  const std::string caller = call.sends ? "ncclSend" : "ncclRecv";
+  if (!state_.ok()) return {state_.code, caller + " refused, this communicator has failed: " + state_.text};
+  if (const std::string& why = departed_[static_cast<std::size_t>(call.peer)]; !why.empty()) {
+    return fail(ncclInvalidUsage, caller + " can't happen: " + rank_name(call.peer) + " " + why);
+  }
+  const std::pair<int, int> pair = call.sends ? std::make_pair(rank, call.peer) : std::make_pair(call.peer, rank);
+  std::deque<std::shared_ptr<Transfer>>& waiting = transfers_[pair];
+  std::shared_ptr<Transfer> transfer;
+  if (!waiting.empty() && waiting.front()->by_sender != call.sends) {
+    transfer = waiting.front();
+    if (transfer->count != call.count || transfer->type != call.type) {
+      const auto say = [](std::size_t count, ncclDataType_t type) { return std::to_string(count) + " of " + name_of(type); };
+      const std::string mine = say(call.count, call.type);
+      const std::string other = say(transfer->count, transfer->type);
+      return fail(ncclInvalidUsage, "ranks disagree about a transfer: " + rank_name(pair.first) + " sends " + (call.sends ? mine : other) +
+                                        ", " + rank_name(pair.second) + " expects " + (call.sends ? other : mine));
+    }
+    waiting.pop_front();
+  } else {
+    transfer = std::make_shared<Transfer>();
+    transfer->by_sender = call.sends;
+    transfer->count = call.count;
+    transfer->type = call.type;
+    if (call.count > 0) {
+      transfer->entry = make_gate(2, "ncclSend/ncclRecv entry");
+      transfer->exit = make_gate(2, "ncclSend/ncclRecv exit");
+    }
+    waiting.push_back(transfer);
+  }
+  if (call.sends) {
+    transfer->from = call.buffer;
+  } else {
+    transfer->to = call.buffer;
+  }
+  if (call.count == 0) return {};
+
+  // The receiver's operation copies; the sender's only keeps the buffer in use until the exit gate.
+  const std::size_t bytes = call.count * size_of(call.type);
+  Operation operation;
+  operation.kind = OperationKind::collective;
+  operation.name = caller;
+  operation.touches = {{call.buffer, bytes, !call.sends}};
+  if (!call.sends) operation.cost = {0, 2 * static_cast<double>(bytes)};
+  operation.run = [transfer, ledger = ledger_, pair, rank, sends = call.sends, bytes](int /*part*/) {
+    if (!transfer->cancelled) {
+      ledger->counters[static_cast<std::size_t>(rank)].collectives.fetch_add(1, std::memory_order_relaxed);
+      if (!sends) {
+        copy_bytes(resolve(transfer->to), resolve(transfer->from), bytes);
+        if (pair.first != pair.second) ledger->count({{0, pair.first, pair.second, bytes}});
+      }
+    }
+    ledger->done(rank);
+  };
+  return put_on_stream(*transfer, rank, stream, std::move(operation));
+}
+
+void Clique::depart(int rank, ncclResult_t code_for_others, const std::string& why) {
+  const std::lock_guard lock(mutex_);
+  const std::size_t r = static_cast<std::size_t>(rank);
+  departed_[r] = why;
+  if (!state_.ok()) return;
+  const bool aborts = code_for_others == ncclRemoteError;
+  const std::size_t next = called_[r] - first_pending_;  // the first pending collective that the rank has not called
+  if (const std::size_t lost = aborts ? 0 : next; lost < pending_.size()) {
+    fail(code_for_others, describe(pending_[lost]->exchange.what) + " can't be completed: " + rank_name(rank) + " " + why);
+    return;
+  }
+  for (const auto& [pair, halves] : transfers_) {
+    const bool waits_for_it = !halves.empty() && (pair.first == rank || pair.second == rank);
+    if (waits_for_it) {
+      fail(code_for_others, "a transfer from " + rank_name(pair.first) + " to " + rank_name(pair.second) + " can't be completed: " +
+                                rank_name(rank) + " " + why);
+      return;
+    }
+  }
+  if (aborts) fail(code_for_others, rank_name(rank) + " " + why);
+}
+
+void Clique::drain(int rank) {
+  std::unique_lock lock(ledger_->mutex);
+  ledger_->all_done.wait(lock, [&] { return ledger_->outstanding[static_cast<std::size_t>(rank)] == 0; });
+}
+
+Traffic Clique::traffic(int rank) const {
+  const Counters& counters = ledger_->counters[static_cast<std::size_t>(rank)];
+  return {counters.collectives, counters.messages, counters.bytes};
+}
+
+void Clique::reset_traffic(int rank) {
+  Counters& counters = ledger_->counters[static_cast<std::size_t>(rank)];
+  counters.collectives = 0;
+  counters.messages = 0;
+  counters.bytes = 0;
+}
+
+}  // namespace lockstep::sim::nccl

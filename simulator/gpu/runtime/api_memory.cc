@@ -1,0 +1,267 @@
+// CUDA runtime: memory, copies and fills.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "runtime.h"
+
+using namespace lockstep::sim;
+
+namespace {
+
+// --- Allocation
+
+cudaError_t allocate(void** out, std::size_t bytes) {
+  if (out == nullptr) return cudaErrorInvalidValue;
+  *out = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  *out = runtime().memory.allocate(current_device(), bytes);
+  return *out != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t allocate_now(void** out, std::size_t bytes) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  return allocate(out, bytes);
+}
+
+// Memory is set aside at the call; what the stream has still to free is waited for before giving up.
+cudaError_t allocate_ordered(void** out, std::size_t bytes, cudaStream_t handle) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  Stream* const stream = stream_behind(handle);
+  if (stream == nullptr || stream->device != current_device()) return cudaErrorInvalidResourceHandle;
+  const cudaError_t status = allocate(out, bytes);
+  if (status != cudaErrorMemoryAllocation) return status;
+  runtime().executor.wait_stream(stream);
+  return allocate(out, bytes);
+}
+
+// The block that begins at this address, on whatever device.
+std::optional<Block> block_at(const void* address) {
+  const auto block = runtime().memory.find(address);
+  if (!block || block->begin != reinterpret_cast<std::uintptr_t>(address) || block->device == kHostDevice) return std::nullopt;
+  return block;
+}
+
+cudaError_t release_now(void* address) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (address == nullptr) return cudaSuccess;
+  const auto block = block_at(address);
+  if (!block) return cudaErrorInvalidValue;
+  runtime().executor.wait_device(block->device);
+  if (!runtime().memory.release(address)) return cudaErrorInvalidValue;
+  return runtime().executor.error(block->device);
+}
+
+cudaError_t release_ordered(void* address, cudaStream_t stream) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (stream_behind(stream) == nullptr) return cudaErrorInvalidResourceHandle;
+  if (address == nullptr) return cudaSuccess;
+  if (!block_at(address)) return cudaErrorInvalidValue;
+  Operation operation;
+  operation.kind = OperationKind::marker;
+  operation.name = "free";
+  operation.run = [address](int) { runtime().memory.release(address); };
+  return enqueue(stream, std::move(operation));
+}
+
+cudaError_t allocate_host(void** out, std::size_t bytes, unsigned flags) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  constexpr unsigned kKnown = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+  if (out == nullptr || (flags & ~kKnown) != 0) return cudaErrorInvalidValue;
+  *out = nullptr;
+  if (bytes == 0) return cudaSuccess;
+  *out = runtime().memory.allocate_host(bytes);
+  return *out != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t release_host(void* address) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (address == nullptr) return cudaSuccess;
+  const auto block = runtime().memory.find(address);
+  if (!block || block->device != kHostDevice || block->begin != reinterpret_cast<std::uintptr_t>(address)) return cudaErrorInvalidValue;
+  for (int d = 0; d < runtime().devices(); ++d) runtime().executor.wait_device(d);
+  return runtime().memory.release_host(address) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+// --- Copies
+
+enum class Place { device, pinned, pageable };
+
+struct End {
+  Place place = Place::pageable;
+  bool inside = true;  // of its allocation, to the last byte
+};
+
+End look_at(const void* address, std::size_t bytes) {
+  const auto block = runtime().memory.find(address);
+  if (!block) {
+    const bool host = runtime().memory.device_of(address) == kHostDevice;
+    return {host ? Place::pageable : Place::device, host};
+  }
+  const bool inside = block->contains(reinterpret_cast<std::uintptr_t>(address), bytes);
+  if (block->device == kHostDevice) return {Place::pinned, inside};
+  return {Place::device, inside};
+}
+
+bool fits(cudaMemcpyKind kind, bool from_device, bool to_device) {
+  switch (kind) {
+    case cudaMemcpyHostToHost: return !from_device && !to_device;
+    case cudaMemcpyHostToDevice: return !from_device && to_device;
+    case cudaMemcpyDeviceToHost: return from_device && !to_device;
+    case cudaMemcpyDeviceToDevice: return from_device && to_device;
+    case cudaMemcpyDefault: return true;
+  }
+  return false;
+}
+
+// Parts of whole cache lines.
+std::pair<std::size_t, std::size_t> share(std::size_t bytes, int part, int parts) {
+  const std::size_t lines = (bytes + 63) / 64;
+  const auto p = static_cast<std::size_t>(part), n = static_cast<std::size_t>(parts);
+  return {lines * p / n * 64, std::min(bytes, lines * (p + 1) / n * 64)};
+}
+
+Operation copy_operation(void* to, const void* from, std::size_t bytes) {
+  Operation operation;
+  operation.kind = OperationKind::copy;
+  operation.name = "copy";
+  operation.cost.bytes = 2.0 * static_cast<double>(bytes);
+  operation.touches = {{from, bytes, false}, {to, bytes, true}};
+  operation.parts = parts_for(operation.cost);
+  operation.run = [to, from, bytes, parts = operation.parts](int part) {
+    const auto [first, last] = share(bytes, part, parts);
+    std::memmove(resolve(static_cast<std::byte*>(to)) + first, resolve(static_cast<const std::byte*>(from)) + first, last - first);
+  };
+  return operation;
+}
+
+// From memory that the caller may change as soon as the call returns.
+Operation staged_copy(void* to, const void* from, std::size_t bytes) {
+  const std::shared_ptr<std::byte[]> stage(new std::byte[bytes]);
+  std::memcpy(stage.get(), from, bytes);
+  Operation operation = copy_operation(to, stage.get(), bytes);
+  operation.touches.erase(operation.touches.begin());
+  operation.run = [stage, run = std::move(operation.run)](int part) { run(part); };
+  return operation;
+}
+
+constexpr std::size_t kStageBytes = 64 << 10;
+
+enum class Wait { as_documented, until_done };
+
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t handle, Wait wait) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+  Stream* const stream = stream_behind(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  if (bytes == 0) return cudaSuccess;
+  if (to == nullptr || from == nullptr) return cudaErrorInvalidValue;
+  const End source = look_at(from, bytes), target = look_at(to, bytes);
+  const bool from_device = source.place == Place::device, to_device = target.place == Place::device;
+  if (!source.inside || !target.inside || !fits(kind, from_device, to_device)) return cudaErrorInvalidValue;
+
+  const int device = stream->device;
+  Executor& executor = runtime().executor;
+  const auto finish = [&] {
+    executor.wait_stream(stream);
+    return executor.error(device);
+  };
+  if (source.place == Place::pageable && to_device) {
+    // The caller's buffer is free again when the call returns; the device may get its bytes later. A blocking copy usually has
+    // arrived, but CUDA does not promise it for small ones: seeded schedules take it at its word.
+    if (wait == Wait::until_done) executor.wait_stream(stream);
+    const bool later = bytes <= kStageBytes && (wait == Wait::as_documented || executor.seed() != 0);
+    if (const cudaError_t status = enqueue(handle, later ? staged_copy(to, from, bytes) : copy_operation(to, from, bytes))) return status;
+    return later ? cudaSuccess : finish();
+  }
+  if (const cudaError_t status = enqueue(handle, copy_operation(to, from, bytes))) return status;
+  // Into pageable memory, and between host buffers, even the asynchronous copy returns only when it is done; between devices
+  // even the other one does not wait.
+  const bool on_host = !from_device && !to_device;
+  const bool must_wait = wait == Wait::until_done ? !(from_device && to_device) : target.place == Place::pageable || (on_host && source.place == Place::pageable);
+  return must_wait ? finish() : cudaSuccess;
+}
+
+cudaError_t copy_peer(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t stream) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  const int devices = runtime().devices();
+  if (to_device < 0 || from_device < 0 || to_device >= devices || from_device >= devices) return cudaErrorInvalidDevice;
+  if (bytes == 0) return cudaSuccess;
+  const Memory& memory = runtime().memory;
+  if (memory.device_of(to) != to_device || memory.device_of(from) != from_device) return cudaErrorInvalidValue;
+  return copy(to, from, bytes, cudaMemcpyDeviceToDevice, stream, Wait::as_documented);
+}
+
+cudaError_t fill(void* address, int value, std::size_t bytes, cudaStream_t stream) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (stream_behind(stream) == nullptr) return cudaErrorInvalidResourceHandle;
+  if (bytes == 0) return cudaSuccess;
+  const End target = look_at(address, bytes);
+  if (target.place == Place::pageable || !target.inside) return cudaErrorInvalidValue;
+  Operation operation;
+  operation.kind = OperationKind::memset;
+  operation.name = "memset";
+  operation.cost.bytes = static_cast<double>(bytes);
+  operation.touches = {{address, bytes, true}};
+  operation.parts = parts_for(operation.cost);
+  operation.run = [address, value, bytes, parts = operation.parts](int part) {
+    const auto [first, last] = share(bytes, part, parts);
+    std::memset(resolve(static_cast<std::byte*>(address)) + first, value, last - first);
+  };
+  return enqueue(stream, std::move(operation));
+}
+
+cudaError_t attributes_of(cudaPointerAttributes* attributes, const void* address) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (attributes == nullptr) return cudaErrorInvalidValue;
+  void* const pointer = const_cast<void*>(address);
+  *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, pointer};
+  const auto block = runtime().memory.find(address);
+  if (!block) return cudaSuccess;
+  if (block->device == kHostDevice) {
+    *attributes = {cudaMemoryTypeHost, 0, pointer, pointer};
+  } else {
+    *attributes = {cudaMemoryTypeDevice, block->device, pointer, nullptr};
+  }
+  return cudaSuccess;
+}
+
+cudaError_t memory_info(std::size_t* free, std::size_t* total) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (free == nullptr || total == nullptr) return cudaErrorInvalidValue;
+  *total = runtime().memory.total();
+  *free = *total - runtime().memory.used(current_device());
+  return cudaSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaMalloc(void** devPtr, size_t size) { return remember(allocate_now(devPtr, size)); }
+cudaError_t cudaFree(void* devPtr) { return remember(release_now(devPtr)); }
+cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t hStream) { return remember(allocate_ordered(devPtr, size, hStream)); }
+cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) { return remember(release_ordered(devPtr, hStream)); }
+cudaError_t cudaMallocHost(void** ptr, size_t size) { return remember(allocate_host(ptr, size, cudaHostAllocDefault)); }
+cudaError_t cudaHostAlloc(void** pHost, size_t size, unsigned int flags) { return remember(allocate_host(pHost, size, flags)); }
+cudaError_t cudaFreeHost(void* ptr) { return remember(release_host(ptr)); }
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return remember(memory_info(free, total)); }
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, const void* ptr) {
+  return remember(attributes_of(attributes, ptr));
+}
+
+cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, enum cudaMemcpyKind kind) {
+  return remember(copy(dst, src, count, kind, nullptr, Wait::until_done));
+}
+cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
+  return remember(copy(dst, src, count, kind, stream, Wait::as_documented));
+}
+cudaError_t cudaMemcpyPeer(void* dst, int dstDevice, const void* src, int srcDevice, size_t count) {
+  return remember(copy_peer(dst, dstDevice, src, srcDevice, count, nullptr));
+}
+cudaError_t cudaMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice, size_t count, cudaStream_t stream) {
+  return remember(copy_peer(dst, dstDevice, src, srcDevice, count, stream));
+}
+cudaError_t cudaMemset(void* devPtr, int value, size_t count) { return remember(fill(devPtr, value, count, nullptr)); }
+cudaError_t cudaMemsetAsync(void* devPtr, int value, size_t count, cudaStream_t stream) { return remember(fill(devPtr, value, count, stream)); }
+}

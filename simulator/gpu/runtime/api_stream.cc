@@ -1,0 +1,159 @@
+// CUDA runtime: streams, events and functions of the host.
+#include <cmath>
+
+#include "runtime.h"
+
+using namespace lockstep::sim;
+
+namespace {
+
+cudaError_t create_stream(cudaStream_t* out, unsigned flags) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (out == nullptr || (flags & ~unsigned{cudaStreamNonBlocking}) != 0) return cudaErrorInvalidValue;
+  *out = runtime().executor.create_stream(current_device(), flags);
+  return cudaSuccess;
+}
+
+cudaError_t destroy_stream(cudaStream_t stream) {
+  if (const cudaError_t status = ready_to_call()) return status;
+  if (stream == cudaStreamLegacy || stream == nullptr || !runtime().executor.valid(stream)) return cudaErrorInvalidResourceHandle;
+  if (stream->legacy) return cudaErrorInvalidResourceHandle;
+  const int device = stream->device;
+  runtime().executor.destroy_stream(stream);
+  return runtime().executor.error(device);
+}
+
+// Runs `use(stream)` for a valid handle, and puts the sticky error of the stream's device first.
+template <typename Use>
+cudaError_t with_stream(cudaStream_t handle, const Use& use) {
+  if (const cudaError_t status = ready_to_call()) return status;
+  Stream* const stream = stream_behind(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t status = runtime().executor.error(stream->device)) return status;
+  return use(stream);
+}
+
+template <typename Use>
+cudaError_t with_event(cudaEvent_t event, const Use& use) {
+  if (const cudaError_t status = ready_to_call()) return status;
+  if (!runtime().executor.valid(event)) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t status = runtime().executor.error(event->device)) return status;
+  return use();
+}
+
+cudaError_t create_event(cudaEvent_t* out, unsigned flags) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  constexpr unsigned kKnown = cudaEventBlockingSync | cudaEventDisableTiming;
+  if (out == nullptr || (flags & ~kKnown) != 0) return cudaErrorInvalidValue;
+  *out = runtime().executor.create_event(current_device(), flags);
+  return cudaSuccess;
+}
+
+cudaError_t elapsed(float* ms, cudaEvent_t start, cudaEvent_t end) {
+  if (const cudaError_t status = ready_to_call()) return status;
+  if (ms == nullptr) return cudaErrorInvalidValue;
+  Executor& executor = runtime().executor;
+  if (!executor.valid(start) || !executor.valid(end) || start->device != end->device) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t status = executor.error(start->device)) return status;
+  if (((start->flags | end->flags) & cudaEventDisableTiming) != 0) return cudaErrorInvalidResourceHandle;
+  const auto first = executor.last_record(start).moment, second = executor.last_record(end).moment;
+  if (first.stream == nullptr || second.stream == nullptr) return cudaErrorInvalidResourceHandle;
+  if (!Executor::passed(first) || !Executor::passed(second)) return cudaErrorNotReady;
+  *ms = static_cast<float>(static_cast<double>(executor.last_record(end).time_ns - executor.last_record(start).time_ns) * 1e-6);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaStreamCreate(cudaStream_t* pStream) { return remember(create_stream(pStream, cudaStreamDefault)); }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* pStream, unsigned int flags) { return remember(create_stream(pStream, flags)); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* pStream, unsigned int flags, int) { return remember(create_stream(pStream, flags)); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) { return remember(destroy_stream(stream)); }
+
+cudaError_t cudaStreamGetFlags(cudaStream_t hStream, unsigned int* flags) {
+  return remember(with_stream(hStream, [&](Stream* stream) {
+    if (flags == nullptr) return cudaErrorInvalidValue;
+    *flags = stream->flags;
+    return cudaSuccess;
+  }));
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return remember(with_stream(stream, [](Stream* behind) {
+    const int device = behind->device;
+    runtime().executor.wait_stream(behind);
+    return runtime().executor.error(device);
+  }));
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return remember(with_stream(stream, [](Stream* behind) {
+    const bool done = runtime().executor.is_idle(behind);
+    if (const cudaError_t status = runtime().executor.error(behind->device)) return status;
+    return done ? cudaSuccess : cudaErrorNotReady;
+  }));
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags) {
+  return remember(with_event(event, [&] {
+    return with_stream(stream, [&](Stream* behind) {
+      if (flags != cudaEventWaitDefault) return cudaErrorInvalidValue;
+      runtime().executor.wait_event(behind, event);
+      return cudaSuccess;
+    });
+  }));
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* userData) {
+  if (const cudaError_t status = ready_to_call()) return remember(status);
+  if (fn == nullptr) return remember(cudaErrorInvalidValue);
+  Operation operation;
+  operation.kind = OperationKind::host_function;
+  operation.name = "host function";
+  operation.run = [fn, userData](int) { fn(userData); };
+  return remember(enqueue(stream, std::move(operation)));
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event) { return remember(create_event(event, cudaEventDefault)); }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) { return remember(create_event(event, flags)); }
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return remember(with_event(event, [&] {
+    return with_stream(stream, [&](Stream* behind) {
+      if (behind->device != event->device) return cudaErrorInvalidResourceHandle;
+      runtime().executor.record(event, behind);
+      return cudaSuccess;
+    });
+  }));
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return remember(with_event(event, [&] {
+    Executor& executor = runtime().executor;
+    const int device = event->device;
+    const Moment moment = executor.last_record(event).moment;
+    if (moment.stream != nullptr) executor.wait(moment);
+    return executor.error(device);
+  }));
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return remember(with_event(event, [&] {
+    Executor& executor = runtime().executor;
+    const bool done = Executor::passed(executor.last_record(event).moment);
+    if (const cudaError_t status = executor.error(event->device)) return status;
+    return done ? cudaSuccess : cudaErrorNotReady;
+  }));
+}
+
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) { return remember(elapsed(ms, start, end)); }
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  if (const cudaError_t status = ready_to_call()) return remember(status);
+  if (!runtime().executor.valid(event)) return remember(cudaErrorInvalidResourceHandle);
+  runtime().executor.destroy_event(event);
+  return cudaSuccess;
+}
+}

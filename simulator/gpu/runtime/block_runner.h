@@ -1,0 +1,14 @@
+// Faithful kernels: every thread of a block is a fiber, and barriers are real.
+//
+// Between two barriers the threads run one after another, in an order drawn anew each time, so a missing barrier shows as a
+// wrong result under some seed. A barrier that not all threads reach is a fault.
+#pragma once
+
+#include "queue.h"
+
+namespace lockstep::sim {
+
+// Runs the blocks of one part. Throws a Fault.
+void run_faithful(KernelCall& call, int part, int parts);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,64 @@
+#include "config.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+namespace lockstep::sim {
+
+namespace {
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+// A whole number between low and high; otherwise `problem` says what is wrong.
+std::optional<std::uint64_t> number(const char* name, std::uint64_t low, std::uint64_t high, std::string& problem) {
+  const auto text = environment(name);
+  if (!text) return std::nullopt;
+  char* end = nullptr;
+  errno = 0;
+  const std::uint64_t value = std::strtoull(text->c_str(), &end, 10);
+  if (errno != 0 || *end != '\0' || text->front() == '-' || value < low || value > high) {
+    problem = std::string(name) + "=" + *text + ": a whole number from " + std::to_string(low) + " to " + std::to_string(high) + " is needed";
+    return std::nullopt;
+  }
+  return value;
+}
+
+}  // namespace
+
+Config read_config() {
+  Config config;
+  const std::string name = environment("LOCKSTEP_SIM_MACHINE").value_or("t4");
+  if (auto machine = find_machine(name)) {
+    config.machine = *machine;
+  } else {
+    config.problem = "LOCKSTEP_SIM_MACHINE=" + name + ": known machines are " + machine_names();
+  }
+  if (const auto gpus = number("LOCKSTEP_SIM_GPUS", 0, 64, config.problem)) config.machine.gpus = static_cast<int>(*gpus);
+
+  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  config.workers = static_cast<int>(number("LOCKSTEP_SIM_WORKERS", 1, 1024, config.problem).value_or(static_cast<std::uint64_t>(cores)));
+  config.seed = number("LOCKSTEP_SIM_SEED", 0, ~std::uint64_t{0}, config.problem).value_or(0);
+  config.check = number("LOCKSTEP_SIM_CHECK", 0, 1, config.problem).value_or(0) == 1;
+
+  const std::string kernels = environment("LOCKSTEP_SIM_KERNELS").value_or("fast");
+  if (kernels == "faithful") {
+    config.kernels = KernelMode::faithful;
+  } else if (kernels != "fast") {
+    config.problem = "LOCKSTEP_SIM_KERNELS=" + kernels + ": fast or faithful is needed";
+  }
+  return config;
+}
+
+const Config& config() {
+  static const Config config = read_config();
+  return config;
+}
+
+}  // namespace lockstep::sim

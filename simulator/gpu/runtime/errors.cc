@@ -1,0 +1,70 @@
+// Names and explanations of the statuses.
+#include "cuda_runtime.h"
+
+namespace {
+
+struct Described {
+  cudaError_t status;
+  const char* name;
+  const char* text;
+};
+
+#define LOCKSTEP_STATUS(status, text) \
+  { status, #status, text }
+constexpr Described kStatuses[] = {
+    LOCKSTEP_STATUS(cudaSuccess, "no error"),
+    LOCKSTEP_STATUS(cudaErrorInvalidValue, "invalid argument"),
+    LOCKSTEP_STATUS(cudaErrorMemoryAllocation, "out of memory"),
+    LOCKSTEP_STATUS(cudaErrorInitializationError, "initialization error"),
+    LOCKSTEP_STATUS(cudaErrorCudartUnloading, "driver shutting down"),
+    LOCKSTEP_STATUS(cudaErrorInvalidConfiguration, "invalid configuration argument"),
+    LOCKSTEP_STATUS(cudaErrorInvalidHostPointer, "invalid host pointer"),
+    LOCKSTEP_STATUS(cudaErrorInvalidDevicePointer, "invalid device pointer"),
+    LOCKSTEP_STATUS(cudaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
+    LOCKSTEP_STATUS(cudaErrorInsufficientDriver, "CUDA driver version is insufficient for CUDA runtime version"),
+    LOCKSTEP_STATUS(cudaErrorInvalidDeviceFunction, "invalid device function"),
+    LOCKSTEP_STATUS(cudaErrorNoDevice, "no CUDA-capable device is detected"),
+    LOCKSTEP_STATUS(cudaErrorInvalidDevice, "invalid device ordinal"),
+    LOCKSTEP_STATUS(cudaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
+    LOCKSTEP_STATUS(cudaErrorOperatingSystem, "OS call failed or operation not supported on this OS"),
+    LOCKSTEP_STATUS(cudaErrorInvalidResourceHandle, "invalid resource handle"),
+    LOCKSTEP_STATUS(cudaErrorIllegalState, "the operation cannot be performed in the present state"),
+    LOCKSTEP_STATUS(cudaErrorNotReady, "device not ready"),
+    LOCKSTEP_STATUS(cudaErrorIllegalAddress, "an illegal memory access was encountered"),
+    LOCKSTEP_STATUS(cudaErrorLaunchOutOfResources, "too many resources requested for launch"),
+    LOCKSTEP_STATUS(cudaErrorLaunchTimeout, "the launch timed out and was terminated"),
+    LOCKSTEP_STATUS(cudaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
+    LOCKSTEP_STATUS(cudaErrorPeerAccessNotEnabled, "peer access has not been enabled"),
+    LOCKSTEP_STATUS(cudaErrorAssert, "device-side assert triggered"),
+    LOCKSTEP_STATUS(cudaErrorHostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped"),
+    LOCKSTEP_STATUS(cudaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region"),
+    LOCKSTEP_STATUS(cudaErrorMisalignedAddress, "misaligned address"),
+    LOCKSTEP_STATUS(cudaErrorLaunchFailure, "unspecified launch failure"),
+    LOCKSTEP_STATUS(cudaErrorNotPermitted, "operation not permitted"),
+    LOCKSTEP_STATUS(cudaErrorNotSupported, "operation not supported"),
+    LOCKSTEP_STATUS(cudaErrorTimeout, "wait operation timed out"),
+    LOCKSTEP_STATUS(cudaErrorUnknown, "unknown error"),
+};
+#undef LOCKSTEP_STATUS
+
+const Described* find(cudaError_t status) {
+  for (const Described& known : kStatuses) {
+    if (known.status == status) return &known;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* cudaGetErrorName(cudaError_t error) {
+  const Described* const known = find(error);
+  return known != nullptr ? known->name : "unrecognized error code";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  const Described* const known = find(error);
+  return known != nullptr ? known->text : "unrecognized error code";
+}
+}

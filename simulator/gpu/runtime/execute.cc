@@ -1,0 +1,125 @@
+#include "execute.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "block_runner.h"
+#include "context.h"
+#include "runtime.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+std::string kernel_name(void (*kernel)()) {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(kernel), &info) == 0 || info.dli_sname == nullptr) return "kernel";
+  int status = 0;
+  char* const readable = abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status);
+  std::string name = status == 0 ? readable : info.dli_sname;
+  std::free(readable);
+  return name;
+}
+
+// Memory of the device itself, of a peer that it was given access to, or page-locked host memory.
+void check_reachable(int device, const void* begin, std::size_t bytes, const std::string& what) {
+  const auto fault = [&](const std::string& why) {
+    char address[32];
+    std::snprintf(address, sizeof(address), "%p", begin);
+    throw Fault{cudaErrorIllegalAddress, what + " (" + std::to_string(bytes) + " bytes at " + address + ") " + why};
+  };
+  const Memory& memory = runtime().memory;
+  const auto block = memory.find(begin);
+  if (!block) fault(memory.device_of(begin) == kHostDevice ? "is host memory that was not page-locked by CUDA" : "is not allocated");
+  if (!block->contains(reinterpret_cast<std::uintptr_t>(begin), bytes)) fault("reaches beyond its allocation");
+  if (block->device != kHostDevice && block->device != device && !runtime().peer_access(device, block->device)) {
+    fault("belongs to device " + std::to_string(block->device) + ", and peer access from device " + std::to_string(device) + " is not enabled");
+  }
+}
+
+AnyView view_of(const std::byte* packed, const Argument& argument) {
+  AnyView view;
+  std::memcpy(static_cast<void*>(&view), packed + argument.offset, sizeof(view));
+  return view;
+}
+
+void prepare_kernel(Node& node) {
+  KernelCall& call = node.kernel;
+  std::byte* const packed = call.packed();
+  for (int i = 0; i < call.signature->count; ++i) {
+    const Argument& argument = call.signature->arguments[i];
+    if (argument.kind == ArgumentKind::value) continue;
+    AnyView view = view_of(packed, argument);
+    if (view.count <= 0) continue;
+    const std::size_t bytes = static_cast<std::size_t>(view.count) * argument.element;
+    const Memory& memory = runtime().memory;
+    const auto block = memory.find(view.data);
+    if (!block || block->device != node.stream->device || !block->contains(reinterpret_cast<std::uintptr_t>(view.data), bytes)) {
+      check_reachable(node.stream->device, view.data, bytes, "view argument " + std::to_string(i));
+    }
+    view.data = resolve(view.data);
+    std::memcpy(packed + argument.offset, &view, sizeof(view));
+  }
+}
+
+void prepare_operation(Node& node) {
+  const Operation& operation = node.operation;
+  switch (operation.kind) {
+    case OperationKind::kernel:
+    case OperationKind::matmul:
+    case OperationKind::convolution:
+      for (const Touch& touch : operation.touches) {
+        if (touch.bytes > 0) check_reachable(node.stream->device, touch.begin, touch.bytes, touch.write ? "output" : "input");
+      }
+      break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+void prepare(Node& node) {
+  if (node.kind == NodeKind::kernel) {
+    prepare_kernel(node);
+  } else {
+    prepare_operation(node);
+  }
+}
+
+void run_part(Node& node, int part) {
+  if (node.kind == NodeKind::operation) {
+    if (node.operation.run) node.operation.run(part);
+    return;
+  }
+  KernelCall& call = node.kernel;
+  if (call.mode == KernelMode::faithful) {
+    run_faithful(call, part, node.parts);
+    return;
+  }
+  set_block({static_cast<unsigned>(node.parts), 1, 1}, {1, 1, 1}, {static_cast<unsigned>(part), 0, 0});
+  set_thread({0, 0, 0});
+  kernel_context.threads = nullptr;
+  call.signature->call(call.kernel, call.packed());
+}
+
+std::string name_of(const Node& node) {
+  if (node.kind == NodeKind::kernel) return node.kernel.name != nullptr ? node.kernel.name : kernel_name(node.kernel.kernel);
+  return node.operation.name;
+}
+
+std::vector<Touch> touches_of(Node& node) {
+  if (node.kind != NodeKind::kernel) return node.operation.touches;
+  std::vector<Touch> touches;
+  for (int i = 0; i < node.kernel.signature->count; ++i) {
+    const Argument& argument = node.kernel.signature->arguments[i];
+    if (argument.kind == ArgumentKind::value) continue;
+    const AnyView view = view_of(node.kernel.packed(), argument);
+    touches.push_back({view.data, static_cast<std::size_t>(view.count) * argument.element, argument.kind == ArgumentKind::write});
+  }
+  return touches;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,222 @@
+// Queues and host side of the executor; worker.cc is the other half.
+#include "executor.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace lockstep::sim {
+
+Executor::Executor(int devices, int workers, std::uint64_t seed) : seed_(seed), random_(seed) {
+  for (int d = 0; d < devices; ++d) {
+    Device& device = devices_.emplace_back();
+    device.legacy = streams_.take();
+    device.legacy->device = d;
+    device.legacy->legacy = true;
+    device.legacy->alive = true;
+  }
+  if (devices == 0) return;
+  threads_.reserve(static_cast<std::size_t>(workers) + 1);
+  for (int w = 0; w < workers; ++w) threads_.emplace_back([this, w] { work(w); });
+  threads_.emplace_back([this] { work_for_host(); });
+}
+
+Executor::~Executor() { stop(); }
+
+void Executor::stop() {
+  if (stopping_.exchange(true)) return;
+  bell_.fetch_add(1);
+  bell_.notify_all();
+  host_bell_.fetch_add(1);
+  host_bell_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Stream* Executor::create_stream(int device, unsigned flags) {
+  Stream* const stream = streams_.take();
+  const Lock lock(mutex_);
+  stream->device = device;
+  stream->flags = flags;
+  stream->legacy = false;
+  devices_[static_cast<std::size_t>(device)].streams.push_back(stream);
+  stream->alive.store(true, std::memory_order_release);
+  ++live_streams_;
+  return stream;
+}
+
+void Executor::destroy_stream(Stream* stream) {
+  const Lock lock(mutex_);
+  stream->alive.store(false, std::memory_order_release);
+  --live_streams_;
+  if (!stream->pending()) {
+    std::erase(devices_[static_cast<std::size_t>(stream->device)].streams, stream);
+    streams_.put_back(stream);
+  }
+}
+
+Event* Executor::create_event(int device, unsigned flags) {
+  Event* const event = events_.take();
+  const Lock lock(mutex_);
+  event->device = device;
+  event->flags = flags;
+  event->last = {};
+  event->alive.store(true, std::memory_order_release);
+  ++live_events_;
+  return event;
+}
+
+void Executor::destroy_event(Event* event) {
+  {
+    const Lock lock(mutex_);
+    event->alive.store(false, std::memory_order_release);
+    ++event->records;
+    --live_events_;
+  }
+  events_.put_back(event);
+}
+
+Node* Executor::take_node(NodeKind kind) {
+  const Lock lock(pool_mutex_);
+  if (unused_ == nullptr) {
+    nodes_.push_back(std::make_unique<Node>());
+    unused_ = nodes_.back().get();
+  }
+  Node* const node = unused_;
+  unused_ = node->next;
+  node->next = nullptr;
+  node->kind = kind;
+  node->parts = 1;
+  return node;
+}
+
+void Executor::append(Stream* stream, Node* node) {
+  int awake = 0;
+  {
+    const Lock lock(mutex_);
+    Device& device = devices_[static_cast<std::size_t>(stream->device)];
+    if (stream->legacy) {
+      for (Stream* other : device.streams) {
+        if (other->blocking() && other->pending()) node->after.push_back({other, other->submitted});
+      }
+    } else if (stream->blocking() && device.legacy->pending()) {
+      node->after.push_back({device.legacy, device.legacy->submitted});
+    }
+    node->stream = stream;
+    node->sequence = ++stream->submitted;
+    if (node->kind == NodeKind::kernel) node->kernel.seed = seed_ * 0x9e3779b97f4a7c15U + node->sequence;
+    if (node->kind == NodeKind::record) {
+      node->record = ++node->event->records;
+      node->event->last = {stream, node->sequence};
+    } else if (node->kind == NodeKind::wait && node->event->last.stream != nullptr) {
+      node->after.push_back(node->event->last);
+    }
+    (stream->head == nullptr ? stream->head : stream->tail->next) = node;
+    stream->tail = node;
+    if (!stream->busy) {
+      make_ready(stream);
+      awake = workers_to_wake();
+    }
+  }
+  wake(awake);
+}
+
+void Executor::record(Event* event, Stream* stream) {
+  Node* const node = take_node(NodeKind::record);
+  node->event = event;
+  append(stream, node);
+}
+
+void Executor::wait_event(Stream* stream, Event* event) {
+  Node* const node = take_node(NodeKind::wait);
+  node->event = event;
+  append(stream, node);
+}
+
+void Executor::open(Gate& gate) {
+  int awake = 0;
+  {
+    const Lock lock(mutex_);
+    gate.open = true;
+    for (Stream* stream : std::exchange(gate.arrived, {})) make_ready(stream);
+    awake = workers_to_wake();
+  }
+  wake(awake);
+}
+
+Executor::Record Executor::last_record(const Event* event) {
+  const Lock lock(mutex_);
+  return {event->last, event->time_ns};
+}
+
+Moment Executor::last_of(const Stream* stream) {
+  const Lock lock(mutex_);
+  return {const_cast<Stream*>(stream), stream->submitted};
+}
+
+void Executor::wait(const Moment& moment) {
+  if (spin_until(4, [&] { return passed(moment); })) return;
+  // Kept with the thread: the one that wakes us may still be ringing when we have long gone on.
+  static thread_local HostWait mine;
+  {
+    const Lock lock(mutex_);
+    if (passed(moment)) return;
+    mine.done.store(0, std::memory_order_relaxed);
+    moment.stream->waiters.push_back({moment.sequence, nullptr, &mine});
+    ++host_waiters_;
+  }
+  mine.done.wait(0, std::memory_order_acquire);
+}
+
+std::vector<Moment> Executor::pending_of_device(int device, bool blocking_only) {
+  std::vector<Moment> moments;
+  const Lock lock(mutex_);
+  const Device& here = devices_[static_cast<std::size_t>(device)];
+  if (here.legacy->pending()) moments.push_back({here.legacy, here.legacy->submitted});
+  for (Stream* stream : here.streams) {
+    if (stream->pending() && (stream->blocking() || !blocking_only)) moments.push_back({stream, stream->submitted});
+  }
+  return moments;
+}
+
+void Executor::wait_stream(Stream* stream) {
+  if (!stream->legacy) return wait(last_of(stream));
+  for (const Moment& moment : pending_of_device(stream->device, true)) wait(moment);
+}
+
+void Executor::wait_device(int device) {
+  for (const Moment& moment : pending_of_device(device, false)) wait(moment);
+}
+
+bool Executor::is_idle(Stream* stream) {
+  if (stream->legacy) return pending_of_device(stream->device, true).empty();
+  return passed(last_of(stream));
+}
+
+void Executor::fail(int device, cudaError_t status, const std::string& what) {
+  auto expected = cudaSuccess;
+  if (!devices_[static_cast<std::size_t>(device)].error.compare_exchange_strong(expected, status, std::memory_order_acq_rel)) return;
+  std::fprintf(stderr, "virtual GPU %d: %s: %s\n", device, cudaGetErrorName(status), what.c_str());
+}
+
+void Executor::clear_errors() {
+  for (std::size_t d = 0; d < devices_.size(); ++d) wait_device(static_cast<int>(d));
+  for (Device& device : devices_) device.error.store(cudaSuccess, std::memory_order_release);
+}
+
+void Executor::set_seed(std::uint64_t seed) {
+  {
+    const Lock lock(mutex_);
+    seed_ = seed;
+    random_.seed(seed);
+    held_back_ = false;
+  }
+  bell_.fetch_add(1);
+  bell_.notify_all();
+}
+
+std::uint64_t Executor::seed() {
+  const Lock lock(mutex_);
+  return seed_;
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,131 @@
+// Runs what streams hold: worker threads take the next node of a ready stream.
+//
+// A stream whose next node must wait (an event, a gate, the legacy stream) is parked and costs nothing; no worker blocks.
+// An operation with several parts is offered to all workers. Functions of the host run on a thread of their own, so that
+// one that waits does not stop the devices. One lock protects all queues; it is held for some tens of nanoseconds.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "queue.h"
+#include "slots.h"
+#include "spin.h"
+
+namespace lockstep::sim {
+
+class Executor {
+ public:
+  Executor(int devices, int workers, std::uint64_t seed);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  void stop();  // workers finish the part they are at and go
+
+  Stream* legacy_stream(int device) { return devices_[static_cast<std::size_t>(device)].legacy; }
+  Stream* create_stream(int device, unsigned flags);
+  void destroy_stream(Stream* stream);  // queued work still runs
+  bool valid(const Stream* stream) const { return streams_.valid(stream); }
+
+  Event* create_event(int device, unsigned flags);
+  void destroy_event(Event* event);
+  bool valid(const Event* event) const { return events_.valid(event); }
+  void record(Event* event, Stream* stream);
+  void wait_event(Stream* stream, Event* event);
+
+  // A node to fill in, and the end of the stream's queue. Ties to the legacy stream are added here.
+  Node* take_node(NodeKind kind);
+  void append(Stream* stream, Node* node);
+  void open(Gate& gate);
+
+  // The host's side.
+  struct Record {
+    Moment moment;
+    std::int64_t time_ns = 0;
+  };
+  Record last_record(const Event* event);
+  Moment last_of(const Stream* stream);
+  static bool passed(const Moment& moment) {
+    return moment.stream == nullptr || moment.stream->completed.load(std::memory_order_acquire) >= moment.sequence;
+  }
+  void wait(const Moment& moment);
+  void wait_stream(Stream* stream);  // the legacy stream: all blocking streams of its device too
+  void wait_device(int device);
+  bool is_idle(Stream* stream);
+
+  // Sticky errors.
+  cudaError_t error(int device) const { return devices_[static_cast<std::size_t>(device)].error.load(std::memory_order_acquire); }
+  void fail(int device, cudaError_t status, const std::string& what);
+  void clear_errors();
+
+  void set_seed(std::uint64_t seed);
+  std::uint64_t seed();
+  std::uint64_t operations() const { return operations_.load(std::memory_order_relaxed); }
+  std::uint64_t live_streams() const { return live_streams_.load(std::memory_order_relaxed); }
+  std::uint64_t live_events() const { return live_events_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Device {
+    Stream* legacy = nullptr;
+    std::vector<Stream*> streams;  // created, and destroyed ones until their work is done
+    std::atomic<cudaError_t> error{cudaSuccess};
+  };
+  using Lock = std::unique_lock<SpinMutex>;
+
+  void work(int index);
+  void work_for_host();
+  bool seeded() const { return seed_ != 0; }
+  Stream* pick(Lock& lock);
+  void start(Stream* stream, Lock& lock);
+  bool waits(Node& node);
+  void arrive(Node& node);
+  void run_alone(Node& node, Lock& lock);
+  void offer_parts(Node& node, Lock& lock);
+  void run_claimed(Lock& lock);
+  void complete(Node& node);
+  void make_ready(Stream* stream);
+  void idle(int index, Lock& lock);
+  int workers_to_wake(int mine = 0);
+  void wake(int count);
+  template <typename Run>
+  void guarded(Node& node, const Run& run);
+  void clean(Node& node);
+  std::vector<Moment> pending_of_device(int device, bool blocking_only);
+
+  SpinMutex mutex_;
+  std::deque<Device> devices_;
+  Slots<Stream> streams_;
+  Slots<Event> events_;
+  std::deque<Stream*> ready_;
+  std::deque<Node*> open_jobs_;  // with parts nobody has claimed
+  std::deque<Node*> host_jobs_;
+  std::atomic<bool> work_hint_{false};
+  int sleepers_ = 0, spinners_ = 0, waking_ = 0;
+  bool first_sleeps_ = false;  // worker 0, the only one that works under a seed
+  std::atomic<std::uint32_t> bell_{0}, host_bell_{0};
+  std::atomic<int> host_waiters_{0};
+  std::atomic<bool> stopping_{false};
+
+  std::uint64_t seed_ = 0;
+  std::mt19937_64 random_;
+  bool held_back_ = false;
+
+  SpinMutex pool_mutex_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  Node* unused_ = nullptr;
+
+  std::atomic<std::uint64_t> operations_{0}, live_streams_{0}, live_events_{0};
+  std::vector<std::thread> threads_;
+};
+
+// Whether the calling thread runs operations; CUDA calls are refused there.
+bool on_worker_thread();
+
+}  // namespace lockstep::sim

@@ -1,0 +1,72 @@
+// Memory of the virtual GPUs, and page-locked host memory.
+//
+// One range of addresses is reserved for all devices, a stride for each, so the owner of an address is a division. Only
+// addresses are reserved; pages come as they are touched. What counts against a device's size is what was asked for, in
+// blocks of 256 bytes; the stride is twice the size, so holes between blocks are not what makes an allocation fail.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "operation.h"
+
+namespace lockstep::sim {
+
+inline constexpr std::size_t kAlignment = 256;
+inline constexpr int kHostDevice = -1;
+
+struct Block {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+  int device = kHostDevice;
+
+  bool contains(std::uintptr_t address, std::size_t n) const { return address >= begin && address - begin <= bytes && n <= bytes - (address - begin); }
+};
+
+class Memory {
+ public:
+  // In check mode device addresses cannot be dereferenced; their bytes are elsewhere, at a constant distance.
+  Memory(int devices, std::size_t bytes_per_device, bool check);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  void* allocate(int device, std::size_t bytes);  // nullptr: does not fit
+  bool release(void* address);                    // false: not the begin of a live block
+  void* allocate_host(std::size_t bytes);
+  bool release_host(void* address);
+
+  std::size_t total() const { return bytes_per_device_; }
+  std::size_t used(int device) const;
+  std::uint64_t live_blocks() const;
+  std::uint64_t live_host_blocks() const;
+
+  const AddressMap& map() const { return map_; }
+  int device_of(const void* address) const;  // by range alone, live or not; kHostDevice otherwise
+
+  // The live block, device or page-locked, that holds this address. Costs a few comparisons when this thread asked for
+  // the same blocks lately.
+  std::optional<Block> find(const void* address) const;
+
+ private:
+  struct Device {
+    std::map<std::uintptr_t, std::size_t> free;  // begin -> bytes, neighbours joined
+    std::size_t used = 0;
+  };
+
+  std::size_t bytes_per_device_ = 0;
+  bool check_ = false;
+  AddressMap map_;
+  mutable std::mutex mutex_;
+  std::vector<Device> devices_;
+  std::map<std::uintptr_t, Block> blocks_;       // of all devices
+  std::map<std::uintptr_t, Block> host_blocks_;  // page-locked
+  std::atomic<std::uint64_t> epoch_{1};          // changes when a block goes: what threads remember is then void
+};
+
+}  // namespace lockstep::sim

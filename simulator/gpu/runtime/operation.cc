@@ -1,0 +1,128 @@
+// The door of operation.h, and kernel launches, which take a shorter way through it.
+#include "operation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "context.h"
+#include "runtime.h"
+
+namespace lockstep::sim {
+
+std::shared_ptr<Gate> make_gate(int expected, std::string name) {
+  auto gate = std::make_shared<Gate>();
+  gate->expected = expected;
+  gate->name = std::move(name);
+  return gate;
+}
+
+void open_gate(const std::shared_ptr<Gate>& gate) { runtime().executor.open(*gate); }
+
+namespace {
+
+// The stream to use, or why not.
+std::pair<Stream*, cudaError_t> usable(cudaStream_t handle) {
+  if (const cudaError_t status = ready_to_call()) return {nullptr, status};
+  Stream* const stream = stream_behind(handle);
+  if (stream == nullptr) return {nullptr, cudaErrorInvalidResourceHandle};
+  return {stream, runtime().executor.error(stream->device)};
+}
+
+bool valid_configuration(const cudaLaunchConfig_t& config) {
+  const dim3& grid = config.gridDim;
+  const dim3& block = config.blockDim;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0) return false;
+  if (grid.x > 0x7fffffffU || grid.y > 65535 || grid.z > 65535) return false;
+  if (block.x > 1024 || block.y > 1024 || block.z > 64) return false;
+  return static_cast<std::uint64_t>(block.x) * block.y * block.z <= 1024;
+}
+
+Cost cost_of_views(const Signature& signature, const std::byte* packed) {
+  Cost cost;
+  for (int i = 0; i < signature.count; ++i) {
+    const Argument& argument = signature.arguments[i];
+    if (argument.kind == ArgumentKind::value) continue;
+    AnyView view;
+    std::memcpy(static_cast<void*>(&view), packed + argument.offset, sizeof(view));
+    cost.bytes += static_cast<double>(view.count) * argument.element;
+  }
+  return cost;
+}
+
+cudaError_t launch_on(const cudaLaunchConfig_t* config, void (*kernel)(), const Signature& signature, const std::byte* packed) {
+  const LaunchNote note = take_launch_note();
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (config == nullptr) return cudaErrorInvalidValue;
+  if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
+  if (!valid_configuration(*config)) return cudaErrorInvalidConfiguration;
+  Runtime& here = runtime();
+  if (config->dynamicSmemBytes > here.config.machine.shared_optin) return cudaErrorInvalidValue;
+  if (config->numAttrs != 0) return cudaErrorNotSupported;
+  Stream* const stream = stream_behind(config->stream);
+  if (stream == nullptr || stream->device != current_device()) return cudaErrorInvalidResourceHandle;
+
+  Node* const node = here.executor.take_node(NodeKind::kernel);
+  KernelCall& call = node->kernel;
+  call.kernel = kernel;
+  call.signature = &signature;
+  call.name = note.name;
+  call.cost = note.name != nullptr ? note.cost : cost_of_views(signature, packed);
+  call.grid = config->gridDim;
+  call.block = config->blockDim;
+  call.mode = here.kernels.load(std::memory_order_relaxed);
+  if (signature.bytes > KernelCall::kInline) call.outside = std::make_unique<std::byte[]>(signature.bytes);
+  std::memcpy(call.packed(), packed, signature.bytes);
+  // No more parts than blocks: a grid of one block stays one.
+  const auto blocks = static_cast<std::int64_t>(call.grid.x) * call.grid.y * call.grid.z;
+  const int most = call.mode == KernelMode::faithful ? here.config.workers : parts_for(call.cost);
+  node->parts = static_cast<int>(std::min<std::int64_t>(most, blocks));
+  here.executor.append(stream, node);
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t enqueue(cudaStream_t handle, Operation operation) {
+  const auto [stream, status] = usable(handle);
+  if (status != cudaSuccess) return status;
+  Executor& executor = runtime().executor;
+  Node* const node = executor.take_node(NodeKind::operation);
+  node->parts = std::max(1, operation.parts);
+  node->operation = std::move(operation);
+  executor.append(stream, node);
+  return cudaSuccess;
+}
+
+cudaError_t enqueue_gate(cudaStream_t handle, std::shared_ptr<Gate> gate) {
+  const auto [stream, status] = usable(handle);
+  if (status != cudaSuccess) return status;
+  Executor& executor = runtime().executor;
+  Node* const node = executor.take_node(NodeKind::gate);
+  node->gate = std::move(gate);
+  executor.append(stream, node);
+  return cudaSuccess;
+}
+
+int device_of(cudaStream_t handle) {
+  if (ready_to_call() != cudaSuccess) return -1;
+  const Stream* const stream = stream_behind(handle);
+  return stream == nullptr ? -1 : stream->device;
+}
+
+int device_of_address(const void* address) { return runtime().memory.device_of(address); }
+
+int parts_for(const Cost& cost) {
+  // A part should last some tens of microseconds of a core, or handing it out costs more than it brings.
+  constexpr double kBytes = 256 << 10;
+  constexpr double kFlops = 1e6;
+  const double parts = std::ceil(std::max(cost.bytes / kBytes, cost.flops / kFlops));
+  return static_cast<int>(std::clamp(parts, 1.0, static_cast<double>(runtime().config.workers)));
+}
+
+cudaError_t launch(const cudaLaunchConfig_t* config, void (*kernel)(), const Signature& signature, const std::byte* packed) {
+  return remember(launch_on(config, kernel, signature, packed));
+}
+
+}  // namespace lockstep::sim

@@ -1,0 +1,104 @@
+// What a stream holds: nodes in order. Streams, events and gates are plain data that the executor's lock protects.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "control.h"
+#include "operation.h"
+
+namespace lockstep::sim {
+
+using Stream = CUstream_st;
+using Event = CUevent_st;
+
+// "All nodes of the stream up to this sequence number are complete." Numbers of a slot go on growing when a new stream
+// takes it, so this keeps its meaning after the stream is gone.
+struct Moment {
+  Stream* stream = nullptr;
+  std::uint64_t sequence = 0;
+};
+
+// A kernel launch without allocation: the packed arguments are inside unless they are unusually many.
+struct KernelCall {
+  static constexpr std::size_t kInline = 320;
+  void (*kernel)() = nullptr;
+  const Signature* signature = nullptr;
+  const char* name = nullptr;  // may be null: then it is looked up when somebody asks
+  Cost cost;
+  dim3 grid, block;
+  KernelMode mode = KernelMode::fast;
+  std::uint64_t seed = 0;
+  alignas(16) std::byte inside[kInline];
+  std::unique_ptr<std::byte[]> outside;
+
+  std::byte* packed() { return outside ? outside.get() : inside; }
+};
+
+enum class NodeKind : std::uint8_t { operation, kernel, record, wait, gate };
+
+struct Node {
+  Node* next = nullptr;
+  Stream* stream = nullptr;
+  NodeKind kind = NodeKind::operation;
+  bool skipped = false;  // the device has failed
+  std::uint64_t sequence = 0;
+  std::vector<Moment> after;  // must have passed before the node starts
+  int parts = 1, claimed = 0, finished = 0;
+  std::vector<int> part_order;  // empty: ascending
+
+  Operation operation;
+  KernelCall kernel;
+  Event* event = nullptr;
+  std::uint64_t record = 0;
+  std::shared_ptr<Gate> gate;
+};
+
+// A host thread that sleeps until a moment has passed.
+struct HostWait {
+  std::atomic<std::uint32_t> done{0};
+};
+
+struct Waiter {
+  std::uint64_t sequence = 0;
+  Stream* stream = nullptr;  // either a parked stream
+  HostWait* host = nullptr;  // or a host thread
+};
+
+class Gate {
+ public:
+  int expected = 0;
+  std::string name;
+  bool open = false;
+  std::vector<Stream*> arrived;
+};
+
+}  // namespace lockstep::sim
+
+struct CUstream_st {
+  std::atomic<bool> alive{false};
+  int device = 0;
+  unsigned flags = 0;
+  bool legacy = false;
+  bool busy = false;  // ready, running or parked
+  lockstep::sim::Node* head = nullptr;
+  lockstep::sim::Node* tail = nullptr;
+  std::uint64_t submitted = 0;
+  std::atomic<std::uint64_t> completed{0};
+  std::vector<lockstep::sim::Waiter> waiters;
+
+  bool blocking() const { return !legacy && (flags & cudaStreamNonBlocking) == 0; }
+  bool pending() const { return completed.load(std::memory_order_relaxed) < submitted; }
+};
+
+struct CUevent_st {
+  std::atomic<bool> alive{false};
+  int device = 0;
+  unsigned flags = 0;
+  std::uint64_t records = 0;      // how often it was recorded, ever: a late record of an earlier life is told apart
+  lockstep::sim::Moment last;     // stream is null: not recorded
+  std::int64_t time_ns = 0;       // when the last record was reached
+};

@@ -1,0 +1,41 @@
+// The one virtual machine of a process: made at first use, stopped when the process ends.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "config.h"
+#include "executor.h"
+#include "memory.h"
+
+namespace lockstep::sim {
+
+struct Runtime {
+  Runtime();
+
+  int devices() const { return config.machine.gpus; }
+  bool peer_access(int from, int to) const { return peers[index(from, to)].load(std::memory_order_relaxed); }
+  std::size_t index(int from, int to) const { return static_cast<std::size_t>(from * devices() + to); }
+
+  Config config;
+  Memory memory;
+  std::vector<std::atomic<bool>> peers;  // peers[from, to]: kernels of `from` may use memory of `to`
+  std::atomic<KernelMode> kernels;
+  Executor executor;
+};
+Runtime& runtime();
+
+// Shared by the C functions.
+int current_device();
+void set_current_device(int device);
+cudaError_t remember(cudaError_t status);  // becomes the thread's last error unless it is success
+
+// What stands in the way of any call: no device, a bad environment, a call from inside an operation, the end of the process, and
+// (for calls that use a device) the sticky error of the current one.
+cudaError_t ready_to_call();
+cudaError_t ready_to_use_device();
+
+// The stream behind a handle (null and cudaStreamLegacy: the legacy stream of the current device); nullptr for an invalid one.
+Stream* stream_behind(cudaStream_t handle);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,446 @@
+// Puts the same descriptors, good and bad, to a cuDNN and prints what it answers, a line each.
+//
+// Compiled twice: against the virtual cuDNN and, where it is found, against NVIDIA's, which checks descriptors without a
+// GPU. The two tables must be equal. Usage: program [number of random cases of each kind] [seed]
+#include <cudnn.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+std::mt19937 generator;
+std::int64_t pick(std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(generator() % static_cast<std::uint32_t>(high - low + 1));
+}
+bool chance(int percent) { return pick(1, 100) <= percent; }
+
+std::string text(const Ints& values) {
+  std::string out = "[";
+  for (const auto value : values) out += (out.size() > 1 ? "," : "") + std::to_string(value);
+  return out + "]";
+}
+
+void say(const std::string& what, int status) { std::printf("%s -> %d\n", what.c_str(), status); }
+
+// In a process of its own: NVIDIA's library does not survive every wrong descriptor. -1: it died, and the line is not compared.
+template <typename Call>
+int survive(Call call) {
+  int ends[2];
+  if (pipe(ends) != 0) return -2;
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!std::freopen("/dev/null", "w", stderr)) _exit(2);
+    const int status = call();
+    if (write(ends[1], &status, sizeof status) != sizeof status) _exit(2);
+    _exit(0);
+  }
+  close(ends[1]);
+  int status = -1;
+  if (read(ends[0], &status, sizeof status) != sizeof status) status = -1;
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return status;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(cudnnBackendDescriptorType_t type) { created_ = cudnnBackendCreateDescriptor(type, &raw_); }
+  ~Descriptor() { cudnnBackendDestroyDescriptor(raw_); }
+  Descriptor(Descriptor&& other) noexcept : raw_(other.raw_), created_(other.created_) { other.raw_ = nullptr; }
+  Descriptor(const Descriptor&) = delete;
+
+  cudnnBackendDescriptor_t raw() const { return raw_; }
+  int created() const { return created_; }
+  int finalize() { return cudnnBackendFinalize(raw_); }
+  int set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t count, const void* values) {
+    return cudnnBackendSetAttribute(raw_, name, type, count, values);
+  }
+  int ints(cudnnBackendAttributeName_t name, const Ints& values) {
+    return set(name, CUDNN_TYPE_INT64, static_cast<std::int64_t>(values.size()), values.data());
+  }
+  int get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t room, std::int64_t* count, void* to) const {
+    return cudnnBackendGetAttribute(raw_, name, type, room, count, to);
+  }
+
+ private:
+  cudnnBackendDescriptor_t raw_ = nullptr;
+  int created_ = 0;
+};
+
+Ints channels_last(const Ints& dims) {  // strides of an N, C, spatial... tensor stored N, spatial..., C
+  Ints strides(dims.size());
+  std::int64_t step = dims.size() > 1 ? dims[1] : 1;
+  for (std::size_t i = dims.size(); i-- > 2;) {
+    strides[i] = step;
+    step *= dims[i];
+  }
+  if (dims.size() > 1) strides[1] = 1;
+  if (!dims.empty()) strides[0] = step;
+  return strides;
+}
+
+Ints channels_first(const Ints& dims) {
+  Ints strides(dims.size());
+  std::int64_t step = 1;
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= dims[i];
+  }
+  return strides;
+}
+
+struct TensorSpec {
+  Ints dims, strides;
+  std::int64_t uid = 1;
+  std::int64_t alignment = 16;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+};
+
+int fill(Descriptor& tensor, const TensorSpec& spec) {
+  tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &spec.type);
+  tensor.ints(CUDNN_ATTR_TENSOR_DIMENSIONS, spec.dims);
+  tensor.ints(CUDNN_ATTR_TENSOR_STRIDES, spec.strides);
+  tensor.ints(CUDNN_ATTR_TENSOR_UNIQUE_ID, {spec.uid});
+  tensor.ints(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, {spec.alignment});
+  return tensor.finalize();
+}
+
+Descriptor tensor(std::int64_t uid, const Ints& dims, const Ints& strides, int* status = nullptr) {
+  Descriptor result(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  const int answer = fill(result, {dims, strides, uid});
+  if (status) *status = answer;
+  return result;
+}
+
+struct Geometry {
+  Ints pre, post, strides, dilations;
+  std::int64_t spatial = 2;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+};
+
+Descriptor convolution(const Geometry& geometry, int* status = nullptr) {
+  Descriptor result(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+  result.ints(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {geometry.spatial});
+  result.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &geometry.type);
+  result.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &geometry.mode);
+  result.ints(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, geometry.pre);
+  result.ints(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, geometry.post);
+  result.ints(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, geometry.strides);
+  result.ints(CUDNN_ATTR_CONVOLUTION_DILATIONS, geometry.dilations);
+  const int answer = result.finalize();
+  if (status) *status = answer;
+  return result;
+}
+
+struct Kind {
+  const char* name;
+  cudnnBackendDescriptorType_t type;
+  cudnnBackendAttributeName_t x, w, y, convolution, alpha, beta;
+};
+const Kind kKinds[] = {
+    {"forward", CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    {"backward data", CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+    {"backward filter", CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+     CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
+};
+
+// Every attribute with wrong types, counts and pointers.
+void attributes() {
+  struct Probe {
+    const char* name;
+    cudnnBackendDescriptorType_t descriptor;
+    cudnnBackendAttributeName_t attribute;
+    cudnnBackendAttributeType_t type;
+  };
+  std::vector<Probe> probes = {
+      {"tensor type", CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE},
+      {"tensor dims", CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64},
+      {"tensor strides", CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64},
+      {"tensor uid", CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64},
+      {"tensor alignment", CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64},
+      {"tensor virtual", CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN},
+      {"tensor by value", CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN},
+      {"tensor vector count", CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_VECTOR_COUNT, CUDNN_TYPE_INT64},
+      {"tensor vectorized dim", CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION, CUDNN_TYPE_INT64},
+      {"tensor reordering", CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_REORDERING_MODE, CUDNN_TYPE_TENSOR_REORDERING_MODE},
+      {"convolution type", CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE},
+      {"convolution mode", CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE},
+      {"convolution dilations", CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64},
+      {"convolution strides", CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64},
+      {"convolution post", CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64},
+      {"convolution pre", CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64},
+      {"convolution spatial", CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64},
+      {"heuristic mode", CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE},
+      {"heuristic graph", CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR},
+      {"heuristic results", CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR},
+      {"configuration engine", CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR},
+      {"engine graph", CUDNN_BACKEND_ENGINE_DESCRIPTOR, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR},
+      {"engine index", CUDNN_BACKEND_ENGINE_DESCRIPTOR, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64},
+      {"engine notes", CUDNN_BACKEND_ENGINE_DESCRIPTOR, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE},
+      {"engine behavior", CUDNN_BACKEND_ENGINE_DESCRIPTOR, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE},
+      {"plan configuration", CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+       CUDNN_TYPE_BACKEND_DESCRIPTOR},
+      {"plan workspace", CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64},
+      {"graph operations", CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR},
+      {"graph engines", CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, CUDNN_TYPE_INT64},
+      {"pack ids", CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64},
+      {"pack pointers", CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR},
+      {"pack workspace", CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR},
+  };
+  for (const Kind& kind : kKinds) {
+    probes.push_back({"operation x", kind.type, kind.x, CUDNN_TYPE_BACKEND_DESCRIPTOR});
+    probes.push_back({"operation w", kind.type, kind.w, CUDNN_TYPE_BACKEND_DESCRIPTOR});
+    probes.push_back({"operation y", kind.type, kind.y, CUDNN_TYPE_BACKEND_DESCRIPTOR});
+    probes.push_back({"operation convolution", kind.type, kind.convolution, CUDNN_TYPE_BACKEND_DESCRIPTOR});
+    probes.push_back({"operation alpha", kind.type, kind.alpha, CUDNN_TYPE_FLOAT});
+    probes.push_back({"operation alpha", kind.type, kind.alpha, CUDNN_TYPE_DOUBLE});
+    probes.push_back({"operation beta", kind.type, kind.beta, CUDNN_TYPE_FLOAT});
+    probes.push_back({"operation beta", kind.type, kind.beta, CUDNN_TYPE_DOUBLE});
+  }
+  const Descriptor good_tensor = tensor(1, {2, 3, 4, 5}, channels_last({2, 3, 4, 5}));
+  const Descriptor raw_tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  const Descriptor good_convolution = convolution({{0, 0}, {0, 0}, {1, 1}, {1, 1}});
+  alignas(16) std::int64_t numbers[32];
+  for (auto& number : numbers) number = 1;
+  const auto call = [&](const Probe& probe, const char* how, cudnnBackendAttributeType_t type, std::int64_t count, const void* values) {
+    say(std::string("set ") + std::to_string(probe.descriptor) + " " + probe.name + ", " + how + ", type " + std::to_string(type) +
+            ", count " + std::to_string(count),
+        survive([&] { return Descriptor(probe.descriptor).set(probe.attribute, type, count, values); }));
+  };
+  for (const Probe& probe : probes) {
+    if (probe.type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+      const std::pair<const char*, cudnnBackendDescriptor_t> candidates[] = {{"a tensor", good_tensor.raw()},
+                                                                             {"a raw tensor", raw_tensor.raw()},
+                                                                             {"a convolution", good_convolution.raw()},
+                                                                             {"null", nullptr}};
+      for (const auto& [how, raw] : candidates) {
+        const cudnnBackendDescriptor_t several[] = {raw, raw, raw};
+        for (const std::int64_t count : {-1, 0, 1, 2, 3}) call(probe, how, probe.type, count, several);
+        call(probe, how, CUDNN_TYPE_INT64, 1, several);
+      }
+      call(probe, "no array", probe.type, 1, nullptr);
+      continue;
+    }
+    for (const std::int64_t count : {-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16}) call(probe, "ones", probe.type, count, numbers);
+    for (const auto type : {CUDNN_TYPE_HANDLE, CUDNN_TYPE_DATA_TYPE, CUDNN_TYPE_BOOLEAN, CUDNN_TYPE_INT64, CUDNN_TYPE_FLOAT,
+                            CUDNN_TYPE_DOUBLE, CUDNN_TYPE_VOID_PTR, CUDNN_TYPE_CONVOLUTION_MODE}) {
+      if (type != probe.type) call(probe, "ones", type, 1, numbers);
+    }
+    call(probe, "no array", probe.type, 1, nullptr);
+    call(probe, "no array", probe.type, 0, nullptr);
+    call({probe.name, CUDNN_BACKEND_TENSOR_DESCRIPTOR, probe.attribute, probe.type}, "on a tensor", probe.type, 1, numbers);
+  }
+
+  // Values outside an enumeration or range.
+  for (const std::int64_t value : {-2, -1, 0, 1, 2, 3, 4, 5, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1000}) {
+    for (const Probe& probe : probes) {
+      if (probe.type == CUDNN_TYPE_BACKEND_DESCRIPTOR || probe.type == CUDNN_TYPE_VOID_PTR || probe.type == CUDNN_TYPE_FLOAT ||
+          probe.type == CUDNN_TYPE_DOUBLE) {
+        continue;
+      }
+      say(std::string("set ") + probe.name + " to " + std::to_string(value),
+          Descriptor(probe.descriptor).set(probe.attribute, probe.type, 1, &value));
+    }
+  }
+  say("set on no descriptor", cudnnBackendSetAttribute(nullptr, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 1, numbers));
+  say("finalize no descriptor", cudnnBackendFinalize(nullptr));
+  say("create to nowhere", survive([] { return cudnnBackendCreateDescriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, nullptr); }));
+  say("destroy no descriptor", survive([] { return cudnnBackendDestroyDescriptor(nullptr); }));
+
+  // Reading: before and after finalizing, with much, little and no room.
+  for (const bool finalized : {false, true}) {
+    Descriptor subject(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    TensorSpec spec{{2, 3, 4, 5}, channels_last({2, 3, 4, 5})};
+    if (finalized) fill(subject, spec);
+    for (const Probe& probe : probes) {
+      if (probe.descriptor != CUDNN_BACKEND_TENSOR_DESCRIPTOR) continue;
+      for (const std::int64_t room : {-1, 0, 1, 2, 4, 8}) {
+        std::int64_t count = -7;
+        std::int64_t to[16] = {};
+        const int status = survive([&] { return subject.get(probe.attribute, probe.type, room, &count, to); });
+        if (status >= 0) subject.get(probe.attribute, probe.type, room, &count, to);
+        say(std::string("get ") + probe.name + (finalized ? " finalized" : " raw") + " room " + std::to_string(room) + " first " +
+                std::to_string(to[0]) + " count " + std::to_string(count),
+            status);
+      }
+      std::int64_t count = -7;
+      std::int64_t to[16] = {};
+      say(std::string("get ") + probe.name + " no array",
+          survive([&] { return subject.get(probe.attribute, probe.type, 1, &count, nullptr); }));
+      say(std::string("get ") + probe.name + " no count",
+          survive([&] { return subject.get(probe.attribute, probe.type, 1, nullptr, to); }));
+      say(std::string("get ") + probe.name + " as float", subject.get(probe.attribute, CUDNN_TYPE_FLOAT, 1, &count, to));
+    }
+    if (finalized) {
+      say("finalize twice", subject.finalize());
+      say("set after finalize", subject.ints(CUDNN_ATTR_TENSOR_UNIQUE_ID, {7}));
+    }
+  }
+}
+
+void random_tensors(int cases) {
+  for (int i = 0; i < cases; ++i) {
+    TensorSpec spec;
+    const auto rank = chance(80) ? pick(3, 5) : pick(0, 9);
+    for (std::int64_t d = 0; d < rank; ++d) spec.dims.push_back(chance(92) ? pick(1, 9) : pick(-1, 0));
+    spec.strides = chance(50) ? channels_last(spec.dims) : channels_first(spec.dims);
+    if (chance(20) && !spec.strides.empty()) spec.strides[static_cast<std::size_t>(pick(0, rank - 1))] = pick(-2, 40);
+    if (chance(10)) spec.strides.push_back(1);
+    if (chance(10) && !spec.strides.empty()) spec.strides.pop_back();
+    spec.alignment = chance(70) ? std::int64_t{4} << pick(0, 4) : pick(-1, 20);
+    if (chance(20)) spec.type = static_cast<cudnnDataType_t>(pick(0, 14));
+    const auto skip = chance(80) ? -1 : pick(0, 4);
+    const bool is_virtual = chance(15);
+    Descriptor subject(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+    std::string what = "tensor " + text(spec.dims) + " " + text(spec.strides) + " type " + std::to_string(spec.type) + " alignment " +
+                       std::to_string(spec.alignment) + " without " + std::to_string(skip) + (is_virtual ? " virtual" : "") + " set";
+    const auto note = [&](int status) { what += " " + std::to_string(status); };
+    if (skip != 0) note(subject.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &spec.type));
+    if (skip != 1) note(subject.ints(CUDNN_ATTR_TENSOR_DIMENSIONS, spec.dims));
+    if (skip != 2) note(subject.ints(CUDNN_ATTR_TENSOR_STRIDES, spec.strides));
+    if (skip != 3) note(subject.ints(CUDNN_ATTR_TENSOR_UNIQUE_ID, {pick(-3, 100)}));
+    if (skip != 4) note(subject.ints(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, {spec.alignment}));
+    if (is_virtual) note(subject.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual));
+    say(what, subject.finalize());
+  }
+}
+
+void random_convolutions(int cases) {
+  for (int i = 0; i < cases; ++i) {
+    const auto spatial = chance(80) ? 2 : pick(-1, 7);
+    const auto numbers = [&](std::int64_t low, std::int64_t high) {
+      Ints values;
+      const auto count = chance(90) ? spatial : pick(0, 7);
+      for (std::int64_t d = 0; d < count; ++d) values.push_back(chance(90) ? pick(low, high) : pick(-2, 0));
+      return values;
+    };
+    const Ints pre = numbers(0, 3), post = numbers(0, 3), strides = numbers(1, 3), dilations = numbers(1, 3);
+    const auto skip = chance(75) ? -1 : pick(0, 6);
+    const auto type = static_cast<cudnnDataType_t>(chance(80) ? 0 : pick(0, 14));
+    const auto mode = static_cast<cudnnConvolutionMode_t>(chance(90) ? 1 : 0);
+    Descriptor subject(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
+    std::string what = "convolution spatial " + std::to_string(spatial) + " pre " + text(pre) + " post " + text(post) + " strides " +
+                       text(strides) + " dilations " + text(dilations) + " type " + std::to_string(type) + " mode " + std::to_string(mode) +
+                       " without " + std::to_string(skip) + " set";
+    const auto note = [&](int status) { what += " " + std::to_string(status); };
+    if (skip != 0) note(subject.ints(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, {spatial}));
+    if (skip != 1) note(subject.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type));
+    if (skip != 2) note(subject.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode));
+    if (skip != 3) note(subject.ints(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, pre));
+    if (skip != 4) note(subject.ints(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, post));
+    if (skip != 5) note(subject.ints(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, strides));
+    if (skip != 6) note(subject.ints(CUDNN_ATTR_CONVOLUTION_DILATIONS, dilations));
+    say(what, subject.finalize());
+  }
+}
+
+void random_operations(int cases) {
+  for (int i = 0; i < cases; ++i) {
+    const Kind& kind = kKinds[pick(0, 2)];
+    const auto spatial = static_cast<std::size_t>(chance(90) ? 2 : pick(1, 3));
+    Geometry geometry;
+    geometry.spatial = static_cast<std::int64_t>(spatial);
+    Ints x = {pick(1, 8), pick(1, 9)}, w = {pick(1, 9), x[1]}, y = {x[0], w[0]};
+    if (chance(10)) {  // groups
+      const auto groups = pick(2, 4);
+      x[1] = w[1] * groups;
+      w[0] = y[1] = w[0] * groups;
+    }
+    for (std::size_t d = 0; d < spatial; ++d) {
+      x.push_back(pick(1, 20));
+      w.push_back(pick(1, 5));
+      geometry.pre.push_back(chance(50) ? 0 : pick(0, 3));
+      geometry.post.push_back(chance(70) ? geometry.pre.back() : pick(0, 3));
+      geometry.strides.push_back(chance(60) ? 1 : pick(1, 3));
+      geometry.dilations.push_back(chance(70) ? 1 : pick(1, 3));
+      const auto reach = (w.back() - 1) * geometry.dilations.back() + 1;
+      const auto span = x.back() + geometry.pre.back() + geometry.post.back() - reach;
+      y.push_back(span >= 0 ? span / geometry.strides.back() + 1 : pick(1, 3));
+    }
+    // Now and then one number is wrong.
+    if (chance(35)) {
+      Ints& victim = std::vector<Ints*>{&x, &w, &y}[static_cast<std::size_t>(pick(0, 2))][0];
+      auto& number = victim[static_cast<std::size_t>(pick(0, static_cast<std::int64_t>(victim.size()) - 1))];
+      number = std::max<std::int64_t>(1, number + (chance(50) ? 1 : -1));
+    }
+    if (chance(3)) y.push_back(1);
+    if (chance(3)) geometry.mode = CUDNN_CONVOLUTION;
+    const auto type_of = [&]() { return chance(95) ? CUDNN_DATA_FLOAT : static_cast<cudnnDataType_t>(pick(0, 3)); };
+    const auto layout = [&](const Ints& dims) {
+      Ints strides = chance(75) ? channels_last(dims) : channels_first(dims);
+      if (chance(5)) strides[0] += pick(0, 5);
+      if (chance(3)) strides[static_cast<std::size_t>(pick(0, 2))] = pick(0, 60);
+      return strides;
+    };
+    std::string what = std::string(kind.name);
+    const auto make = [&](std::int64_t uid, const char* name, const Ints& dims) {
+      TensorSpec spec{dims, layout(dims), uid, 16, type_of()};
+      if (chance(2)) spec.uid = 1;
+      Descriptor result(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+      const int status = fill(result, spec);
+      what += std::string(" ") + name + " " + text(dims) + text(spec.strides) + " type " + std::to_string(spec.type) + " id " +
+              std::to_string(spec.uid) + " is " + std::to_string(status);
+      return result;
+    };
+    const Descriptor x_tensor = make(1, "x", x), w_tensor = make(2, "w", w), y_tensor = make(3, "y", y);
+    geometry.type = type_of();
+    int status = 0;
+    const Descriptor geometry_descriptor = convolution(geometry, &status);
+    what += " pre " + text(geometry.pre) + " post " + text(geometry.post) + " strides " + text(geometry.strides) + " dilations " +
+            text(geometry.dilations) + " mode " + std::to_string(geometry.mode) + " type " + std::to_string(geometry.type) + " is " +
+            std::to_string(status);
+    Descriptor operation(kind.type);
+    const auto skip = chance(85) ? -1 : pick(0, 5);
+    what += " without " + std::to_string(skip) + " set";
+    const auto note = [&](int answer) { what += " " + std::to_string(answer); };
+    const auto give = [&](int number, cudnnBackendAttributeName_t attribute, const Descriptor& descriptor) {
+      const cudnnBackendDescriptor_t raw = descriptor.raw();
+      if (skip != number) note(operation.set(attribute, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw));
+    };
+    give(0, kind.x, x_tensor);
+    give(1, kind.w, w_tensor);
+    give(2, kind.y, y_tensor);
+    give(3, kind.convolution, geometry_descriptor);
+    const float alpha = 1, beta = chance(80) ? 0.0F : 1.0F;
+    const double alpha64 = 1, beta64 = 0;
+    const bool wide = chance(10);
+    if (skip != 4)
+      note(wide ? operation.set(kind.alpha, CUDNN_TYPE_DOUBLE, 1, &alpha64) : operation.set(kind.alpha, CUDNN_TYPE_FLOAT, 1, &alpha));
+    if (skip != 5)
+      note(wide ? operation.set(kind.beta, CUDNN_TYPE_DOUBLE, 1, &beta64) : operation.set(kind.beta, CUDNN_TYPE_FLOAT, 1, &beta));
+    say(what + (wide ? " wide" : ""), operation.finalize());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+  const int cases = argc > 1 ? std::atoi(argv[1]) : 300;
+  generator.seed(argc > 2 ? static_cast<std::uint32_t>(std::atoi(argv[2])) : 1U);
+  attributes();
+  random_tensors(cases);
+  random_convolutions(cases);
+  random_operations(cases);
+  return 0;
+}

@@ -1,0 +1,65 @@
+// How gradients are packed into buckets.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "mirrored_step.h"
+
+namespace lockstep {
+namespace {
+
+VariableLayout random_layout(std::mt19937& random) {
+  std::vector<VariableSpec> specs;
+  std::vector<int> ready;
+  const int n = 1 + static_cast<int>(random() % 12);
+  for (int v = 0; v < n; ++v) {
+    VariableSpec spec;
+    spec.name = "v" + std::to_string(v);
+    spec.shape = {1 + static_cast<std::int64_t>(random() % 3000)};
+    specs.push_back(spec);
+    ready.insert(ready.begin(), v);
+  }
+  return {specs, ready};
+}
+
+TEST(Buckets, CoverTheFlatGradientsInReadyOrder) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    const VariableLayout layout = random_layout(random);
+    const auto limit = static_cast<std::int64_t>(1 + random() % 20000);
+    const auto first_limit = static_cast<std::int64_t>(1 + random() % 5000);
+    const std::vector<Bucket> buckets = make_buckets(layout, limit, first_limit);
+    std::int64_t next = 0;
+    std::vector<int> variables;
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      ASSERT_EQ(buckets[b].first, next);
+      ASSERT_GT(buckets[b].count, 0);
+      next += buckets[b].count;
+      for (const int v : buckets[b].variables) {
+        ASSERT_GE(layout.offset(v), buckets[b].first);
+        ASSERT_LE(layout.offset(v) + layout.specs()[static_cast<std::size_t>(v)].shape.size(), next);
+        variables.push_back(v);
+      }
+      const std::int64_t bytes = buckets[b].count * 4;
+      const std::int64_t size = b == 0 ? first_limit : limit;
+      if (b + 1 < buckets.size()) ASSERT_GE(bytes, size) << "a bucket was closed before it was full";
+      if (buckets[b].variables.size() > 1) {
+        const std::int64_t without_last = (layout.offset(buckets[b].variables.back()) - buckets[b].first) * 4;
+        ASSERT_LT(without_last, size) << "a full bucket was left open";
+      }
+    }
+    ASSERT_EQ(next, layout.trainable_elements());
+    ASSERT_EQ(variables, layout.ready_order());
+  }
+}
+
+TEST(Buckets, ALayoutWithoutTrainableVariablesHasNone) {
+  VariableSpec spec;
+  spec.name = "moving_mean";
+  spec.shape = {5};
+  spec.trainable = false;
+  EXPECT_TRUE(make_buckets(VariableLayout({spec}, {}), 100, 100).empty());
+}
+
+}  // namespace
+}  // namespace lockstep

@@ -1,0 +1,222 @@
+// Every algorithm, one to eight replicas, sizes that do not divide: the exact sum, the same bits everywhere, the promised traffic.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "cross_device_ops.h"
+#include "elementwise.h"
+#include "lockstep/error.h"
+#include "support/gpus.h"
+
+namespace lockstep {
+namespace {
+
+using testing::Gpus;
+
+// Buffers on all replicas, one all-reduce after the other without waiting in between.
+class Bench {
+ public:
+  Bench(const std::string& name, Gpus gpus, std::int64_t capacity) : gpus_(std::move(gpus)), ops_(make_cross_device_ops(name)) {
+    ops_->prepare(gpus_.pointers, capacity);
+    for (LogicalGpu* gpu : gpus_.pointers) {
+      buffers_.push_back(gpu->arena().allocate(static_cast<std::size_t>(capacity) * 4 + 4, "test"));
+      results_.push_back(gpu->arena().allocate(static_cast<std::size_t>(capacity) * 4 + 4, "test"));
+    }
+  }
+
+  std::size_t replicas() const { return gpus_.pointers.size(); }
+  CrossDeviceOps& ops() { return *ops_; }
+  OpContext context(std::size_t r) { return {gpus_.pointers[r], &gpus_.pointers[r]->communication(), {}}; }
+  Tensor buffer(std::size_t r, std::int64_t n) { return {buffers_[r].raw(), {n}}; }
+  Tensor result(std::size_t r, std::int64_t n) { return {results_[r].raw(), {n}}; }
+
+  std::vector<Participant> participants(std::int64_t n) {
+    std::vector<Participant> all;
+    for (std::size_t r = 0; r < replicas(); ++r) all.push_back({gpus_.pointers[r], &gpus_.pointers[r]->communication(), buffer(r, n)});
+    return all;
+  }
+
+  // Uploads, reduces, keeps the result, and at once spoils the buffer: a neighbour that still reads it would see that.
+  std::vector<std::vector<float>> reduce(const std::vector<std::vector<float>>& values, Traffic* traffic, bool broadcast = false) {
+    const auto n = static_cast<std::int64_t>(values[0].size());
+    for (std::size_t r = 0; r < replicas() && n; ++r) lockstep::ops::upload(context(r), values[r].data(), buffer(r, n));
+    const Traffic sent = broadcast ? ops_->broadcast(participants(n)) : ops_->all_reduce(participants(n));
+    if (traffic) *traffic = sent;
+    std::vector<std::vector<float>> found(replicas(), std::vector<float>(values[0].size()));
+    for (std::size_t r = 0; r < replicas() && n; ++r) {
+      lockstep::ops::copy(context(r), buffer(r, n), result(r, n));
+      lockstep::ops::fill(context(r), NAN, buffer(r, n));
+      lockstep::ops::download(context(r), result(r, n), found[r].data());
+    }
+    for (LogicalGpu* gpu : gpus_.pointers) gpu->communication().synchronize();
+    return found;
+  }
+
+ private:
+  Gpus gpus_;
+  std::unique_ptr<CrossDeviceOps> ops_;
+  std::vector<Buffer> buffers_, results_;
+};
+
+std::vector<std::vector<float>> integers(std::size_t replicas, std::int64_t n, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::vector<float>> values(replicas, std::vector<float>(static_cast<std::size_t>(n)));
+  for (auto& one : values) {
+    for (float& value : one) value = static_cast<float>(static_cast<int>(random() % 2001) - 1000);
+  }
+  return values;
+}
+
+struct Case {
+  std::string algorithm;
+  int replicas;
+  bool one_card;
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.algorithm << c.replicas << (c.one_card ? "logical" : "cards"); }
+
+constexpr std::int64_t kSizes[] = {65537, 1000, 100, 7, 3, 1, 0};
+
+class EveryAlgorithm : public ::testing::TestWithParam<Case> {
+ protected:
+  Gpus gpus() const { return GetParam().one_card ? testing::logical_gpus(GetParam().replicas) : testing::whole_cards(GetParam().replicas); }
+};
+
+TEST_P(EveryAlgorithm, SumsExactlyAndAlikeOnAllReplicas) {
+  Gpus there = gpus();
+  if (there.pointers.empty()) GTEST_SKIP() << "fewer cards here";
+  Bench bench(GetParam().algorithm, std::move(there), 65537);
+  for (const std::int64_t n : kSizes) {
+    const auto values = integers(bench.replicas(), n, static_cast<std::uint32_t>(n) + 1);
+    const auto found = bench.reduce(values, nullptr);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+      float sum = 0;
+      for (const auto& one : values) sum += one[i];
+      for (std::size_t r = 0; r < found.size(); ++r) ASSERT_EQ(found[r][i], sum) << "element " << i << " of " << n << " on replica " << r;
+    }
+  }
+}
+
+TEST_P(EveryAlgorithm, RoundedSumsHaveTheSameBitsOnAllReplicasAndInEveryRun) {
+  Gpus there = gpus();
+  if (there.pointers.empty()) GTEST_SKIP() << "fewer cards here";
+  Bench bench(GetParam().algorithm, std::move(there), 1000);
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  std::vector<std::vector<float>> values(bench.replicas(), std::vector<float>(997));
+  for (auto& one : values) {
+    for (float& value : one) value = normal(random);
+  }
+  const auto first = bench.reduce(values, nullptr);
+  const auto second = bench.reduce(values, nullptr);
+  for (const auto* run : {&first, &second}) {
+    for (const auto& one : *run) ASSERT_EQ(std::memcmp(one.data(), first[0].data(), one.size() * sizeof(float)), 0);
+  }
+}
+
+TEST_P(EveryAlgorithm, SendsWhatTheClosedFormSays) {
+  Gpus there = gpus();
+  if (there.pointers.empty()) GTEST_SKIP() << "fewer cards here";
+  const std::string name = GetParam().algorithm;
+  Bench bench(name, std::move(there), 65537);
+  const auto replicas = static_cast<std::int64_t>(bench.replicas());
+  for (const std::int64_t n : kSizes) {
+    Traffic traffic;
+    bench.reduce(integers(bench.replicas(), n, 3), &traffic);
+    const std::int64_t bytes = n * 4;
+    EXPECT_EQ(traffic.bytes, 2 * (replicas - 1) * bytes) << n;  // for each rank of the ring, 2S(n - 1)/n
+    if (replicas == 1 || n == 0) {
+      EXPECT_EQ(traffic.messages, 0);
+    } else if (name == "ring") {
+      EXPECT_EQ(traffic.messages, 2 * (replicas - 1) * std::min(replicas, n)) << n;  // 2(n - 1) for each rank; empty chunks stay at home
+    } else if (name == "one-device") {
+      EXPECT_EQ(traffic.messages, 2 * (replicas - 1));
+    }
+  }
+}
+
+TEST_P(EveryAlgorithm, BroadcastsReplicaZerosBits) {
+  Gpus there = gpus();
+  if (there.pointers.empty()) GTEST_SKIP() << "fewer cards here";
+  Bench bench(GetParam().algorithm, std::move(there), 1000);
+  const auto values = integers(bench.replicas(), 999, 11);
+  Traffic traffic;
+  const auto found = bench.reduce(values, &traffic, true);
+  for (const auto& one : found) EXPECT_EQ(one, values[0]);
+  const auto others = static_cast<std::int64_t>(bench.replicas()) - 1;
+  EXPECT_EQ(traffic.messages, others);
+  EXPECT_EQ(traffic.bytes, others * 999 * 4);
+}
+
+TEST_P(EveryAlgorithm, PreparingForMoreLaterWorks) {
+  Gpus there = gpus();
+  if (there.pointers.empty()) GTEST_SKIP() << "fewer cards here";
+  const std::vector<LogicalGpu*> pointers = there.pointers;
+  Bench bench(GetParam().algorithm, std::move(there), 1000);
+  bench.ops().prepare(pointers, 10);
+  bench.ops().prepare(pointers, 1000);
+  const auto values = integers(bench.replicas(), 1000, 2);
+  for (const auto& one : bench.reduce(values, nullptr)) {
+    float sum = 0;
+    for (const auto& value : values) sum += value[999];
+    EXPECT_EQ(one[999], sum);
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const std::string& name : cross_device_ops_names()) {
+    for (int replicas = 1; replicas <= 8; ++replicas) {
+      all.push_back({name, replicas, false});
+      if (name != "nccl" || replicas == 1) all.push_back({name, replicas, true});
+    }
+  }
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(CrossDeviceOps, EveryAlgorithm, ::testing::ValuesIn(cases()), [](const auto& info) {
+  std::string name = info.param.algorithm + "_" + std::to_string(info.param.replicas) + (info.param.one_card ? "_logical" : "_cards");
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+});
+
+TEST(CrossDeviceOps, NcclRefusesTwoReplicasOnOneCard) {
+  Gpus gpus = testing::logical_gpus(2);
+  try {
+    make_cross_device_ops("nccl")->prepare(gpus.pointers, 10);
+    FAIL() << "was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("one card"), std::string::npos) << error.what();
+  }
+}
+
+TEST(CrossDeviceOps, ABufferLargerThanPreparedIsRefused) {
+  for (const std::string name : {"ring", "one-device"}) {
+    Bench bench(name, testing::logical_gpus(2), 100);
+    auto participants = bench.participants(100);
+    for (Participant& one : participants) one.buffer = Tensor(one.buffer.raw(), {300});
+    EXPECT_THROW(bench.ops().all_reduce(participants), Error) << name;
+  }
+}
+
+TEST(CrossDeviceOps, AnUnknownNameListsTheKnownOnes) {
+  try {
+    make_cross_device_ops("pigeon");
+    FAIL() << "was accepted";
+  } catch (const Error& error) {
+    for (const std::string& name : cross_device_ops_names()) EXPECT_NE(std::string(error.what()).find(name), std::string::npos);
+  }
+}
+
+TEST(CrossDeviceOps, NcclIsChosenBetweenCardsAndAnOwnAlgorithmOnOneCard) {
+  std::string why;
+  EXPECT_EQ(choose_cross_device_ops({{0, -1, 0}, {1, -1, 0}}, &why), "nccl");
+  EXPECT_FALSE(why.empty());
+  EXPECT_NE(choose_cross_device_ops({{0, 0, 512}, {0, 1, 512}}, &why), "nccl");
+  EXPECT_NE(choose_cross_device_ops({{0, 0, 512}, {0, 1, 512}, {1, -1, 0}}, &why), "nccl");
+  EXPECT_FALSE(why.empty());
+  EXPECT_NO_THROW(make_cross_device_ops(choose_cross_device_ops({{0, -1, 0}}, nullptr)));
+}
+
+}  // namespace
+}  // namespace lockstep

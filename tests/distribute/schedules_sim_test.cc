@@ -1,0 +1,45 @@
+// Whatever order the virtual GPU picks among what may run next, a step's bits are the same.
+#include <gtest/gtest.h>
+
+#include "control.h"
+#include "lockstep/error.h"
+#include "mirrored_step.h"
+#include "optim/adam.h"
+#include "support/gpus.h"
+#include "support/model.h"
+
+namespace lockstep {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace): GPUs and models made for these tests
+
+std::vector<float> weights_after_a_step(const std::string& algorithm, int replicas, std::uint64_t seed) {
+  sim::set_schedule_seed(seed);
+  std::vector<float> result;
+  {
+    const Gpus gpus = algorithm == "nccl" ? whole_cards(replicas) : logical_gpus(replicas);
+    StepOptions options;
+    options.check_mirrored = true;
+    options.first_bucket_bytes = 1024;
+    MirroredStep step(mnist_graph(), gpus.pointers, make_cross_device_ops(algorithm), options, nullptr);
+    step.set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F),
+                      {make_metric("accuracy")});
+    initialize(step.replica(0), 3);
+    step.train(random_samples({28, 28, 1}, 7, 1), labels(7, 10, 1));
+    result = download(step.replica(replicas - 1), step.replica(replicas - 1).variables().weights());
+  }
+  sim::set_schedule_seed(0);
+  return result;
+}
+
+TEST(Schedules, FiftyInterleavingsOfATrainingStepHaveTheSameBits) {
+  for (const auto& [algorithm, replicas, seeds] : {std::tuple<std::string, int, int>{"ring", 3, 50}, {"one-device", 2, 10}, {"nccl", 2, 10}}) {
+    const std::vector<float> expected = weights_after_a_step(algorithm, replicas, 0);
+    for (int seed = 1; seed <= seeds; ++seed) {
+      ASSERT_EQ(weights_after_a_step(algorithm, replicas, static_cast<std::uint64_t>(seed)), expected) << algorithm << ", seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lockstep

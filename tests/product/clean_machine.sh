@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Proof that a clean machine is enough: a minimal Debian in a folder, a fresh clone inside, the two commands of the README, nothing else.
+#
+#   tests/product/clean_machine.sh FOLDER [--work-tree] [--suite bookworm] [--only run|test]
+#
+# Needs root and debootstrap. FOLDER is made anew and removed before each run. --work-tree copies what is on disk instead of cloning
+# what is committed. The package mirror, proxies and certificates are those this machine's apt uses.
+set -euo pipefail
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+die() { echo "clean_machine: $*" >&2; exit 1; }
+
+[[ $# -ge 1 && $1 != -* ]] || die 'which folder? tests/product/clean_machine.sh FOLDER'
+mkdir -p "$(dirname "$1")"
+target=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
+shift
+suite=bookworm work_tree='' only=''
+while (($#)); do
+  case $1 in
+    --work-tree) work_tree=yes ;;
+    --suite) suite=$2; shift ;;
+    --only) only=$2; shift ;;
+    *) die "what is $1?" ;;
+  esac
+  shift
+done
+((EUID == 0)) || die 'debootstrap and chroot need root'
+command -v debootstrap >/dev/null || die 'please install debootstrap'
+if [[ -e $target ]]; then
+  [[ -f $target/.lockstep-clean-machine ]] || die "$target is there already and was not made by this script"
+  rm -rf --one-file-system "$target"
+fi
+
+# The mirror of this machine's own apt, in either format of its lists.
+mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+  awk '$1 == "URIs:" && $2 ~ /\/debian\/?$/ { print $2; exit } $1 == "deb" { for (i = 2; i <= NF; i++) if ($i ~ /^[a-z+]+:.*\/debian\/?$/) { print $i; exit } }')
+started=$SECONDS
+mkdir -p "$target" && touch "$target/.lockstep-clean-machine"
+debootstrap --variant=minbase "$suite" "$target" ${mirror:+"$mirror"} >"$target.log" 2>&1 || { tail "$target.log" >&2; die 'debootstrap failed'; }
+grep -lsE '^[[:space:]]*Acquire::' /etc/apt/apt.conf /etc/apt/apt.conf.d/* | xargs -r cp -t "$target/etc/apt/apt.conf.d" || true
+cp -L /etc/resolv.conf "$target/etc/resolv.conf"
+echo "base system: $((SECONDS - started)) s, $(chroot "$target" dpkg-query -W | wc -l) packages"
+
+if [[ -n $work_tree ]]; then
+  mkdir "$target/root/lockstep"
+  (cd "$repo" && git ls-files -coz --exclude-standard | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done |
+    tar --null -T - -c) | tar -C "$target/root/lockstep" -x
+else
+  git clone -q --no-hardlinks "$repo" "$target/root/lockstep"
+fi
+
+# Mounts live in a namespace of their own: nothing is left behind, whatever happens.
+# shellcheck disable=SC2016  # expanded by the inner shell
+inside() {
+  unshare --mount --pid --fork -- bash -c '
+    mount --make-rprivate / && mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount -t tmpfs tmp "$1/tmp" &&
+    exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb \
+      ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
+      chroot "$1" /bin/sh -c "cd /root/lockstep && $2" </dev/null' inside "$target" "$1"
+}
+
+status=0
+for command in run test; do
+  [[ -z $only || $only == "$command" ]] || continue
+  words="./lockstep $command"
+  [[ $command == run ]] && words+=' mnist'
+  echo "\$ $words"
+  started=$SECONDS
+  if inside "$words" >"$target.$command.log" 2>&1; then result=succeeded; else result=FAILED status=1; fi
+  tail -n 25 "$target.$command.log" | sed 's/^/  | /'
+  echo "$words $result after $((SECONDS - started)) s (whole output: $target.$command.log)"
+done
+exit "$status"

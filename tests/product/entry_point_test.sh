@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016  # the stand-ins expand their own variables
+# ./lockstep itself, in a tree of stand-ins: what it builds and when, which preset it picks, what it passes on, what it says.
+set -euo pipefail
+script=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/lockstep
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+mkdir -p "$tree"/{bin,cmake,cli,engine/nn,simulator}
+chmod 755 "$tree"
+cp "$script" "$tree/lockstep"
+touch -d '1 hour ago' "$tree"/{CMakeLists.txt,CMakePresets.json,engine/nn/layer.cc} "$tree"/{cmake,cli,engine,engine/nn,simulator}
+
+stand_in() { printf '#!/bin/bash\n%s\n' "$2" >"$tree/bin/$1" && chmod 755 "$tree/bin/$1"; }
+# Configuring makes build.ninja; building makes a program that prints its words, one a line.
+stand_in cmake 'echo "cmake $*" >>"$LOG"; mkdir -p "build/$2" && touch "build/$2/build.ninja"'
+stand_in ninja 'echo "ninja $3" >>"$LOG"; mkdir -p "$2/cli"; printf "#!/bin/bash\nprintf \"%%s\\\\n\" \"${2##*/}\" \"\$@\"\n" >"$2/cli/lockstep"; chmod +x "$2/cli/lockstep"
+echo "[1/2] one"; echo "a warning"; echo "[2/2] two"'
+stand_in ctest 'echo "ctest ${*:3}" >>"$LOG"; exit ${CTEST_STATUS:-0}'
+stand_in dpkg-query 'for p in "${@:4}"; do [[ $p == "${MISSING:-}" ]] || printf "ii %s " "$p"; done'
+stand_in apt-get 'echo "apt-get $*" >>"$LOG"'
+
+export LOG=$tree/log
+unset LOCKSTEP_PRESET LOCKSTEP_INSTALL CUDA_HOME CUDA_PATH
+for tool in bash env awk cat find sleep grep head mkdir mktemp mv printf readlink dirname rm sed tail touch chmod; do
+  ln -s "$(command -v $tool)" "$tree/bin/$tool"
+done
+export PATH=$tree/bin
+
+failures=0
+expect() {  # what, wanted, got
+  if [[ $2 == "$3" ]]; then echo "ok: $1"; else
+    failures=$((failures + 1))
+    printf 'FAILED: %s\n  wanted: %q\n  got:    %q\n' "$1" "$2" "$3"
+  fi
+}
+lockstep() { : >"$LOG"; "$tree/lockstep" "$@" 2>"$tree/stderr" </dev/null; }
+# A toolkit in /usr/local/cuda of the machine this runs on must not decide: sim is asked for where it matters.
+sim() { LOCKSTEP_PRESET=sim lockstep "$@"; }
+
+expect 'the first run configures, builds and passes every word on' $'sim\nrun\nmnist\n--title\ntwo words' "$(sim run mnist --title 'two words')"
+expect 'it built just the program' $'cmake --preset sim\nninja lockstep' "$(cat "$LOG")"
+sim run mnist >"$tree/out"
+expect 'a second run builds nothing' '' "$(cat "$LOG")"
+expect 'and says nothing of its own' '' "$(cat "$tree/stderr")"
+touch "$tree/engine/nn/layer.cc"
+sim run mnist >"$tree/out"
+expect 'a changed source is built' 'ninja lockstep' "$(cat "$LOG")"
+sleep 0.05
+touch "$tree/engine/nn/new.cc"
+sim run mnist >"$tree/out"
+expect 'so is a new one' 'ninja lockstep' "$(cat "$LOG")"
+sleep 0.05
+rm "$tree/engine/nn/new.cc"
+sim run mnist >"$tree/out"
+expect 'and a deleted one' 'ninja lockstep' "$(cat "$LOG")"
+expect 'a compiler warning is shown, not each step' $'  1 of 2\na warning\n  2 of 2' "$(sim build 2>/dev/null)"
+
+stand_in nvcc 'true'
+expect 'a toolkit without a GPU is not enough' sim "$(lockstep run | head -n 1)"
+stand_in nvidia-smi 'true'
+expect 'a GPU and a toolkit choose cuda' cuda "$(lockstep run | head -n 1)"
+stand_in nvidia-smi 'exit 9'
+if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then
+  expect 'a driver that finds no GPU does not' sim "$(lockstep run | head -n 1)"
+fi
+
+lockstep test -R Ring >"$tree/out"
+expect 'test builds all of cuda and sim, then runs sim' $'ninja all\nninja all\nctest -j2 --output-on-failure -R Ring' "$(cat "$LOG")"
+lockstep test -L unit >"$tree/out"
+expect 'a label alone is run without building cuda' $'ninja all\nctest -j2 --output-on-failure -L ^(unit)$ --no-tests=error' "$(cat "$LOG")"
+lockstep test --preset sim-asan >"$tree/out"
+expect 'a preset alone is built and run' $'cmake --preset sim-asan\nninja all\nctest -j2 --output-on-failure' "$(cat "$LOG")"
+CTEST_STATUS=8 lockstep test -L unit >"$tree/out" && status=0 || status=$?
+expect 'a failing test fails the command' 8 "$status"
+
+if ((EUID == 0)); then
+  MISSING=libfmt-dev lockstep test -L unit >"$tree/out"
+  expect 'what is missing is installed, and only that' 'apt-get install -qy --no-install-recommends libfmt-dev' "$(grep 'apt-get install' "$LOG")"
+  MISSING=libfmt-dev LOCKSTEP_INSTALL=no lockstep test -L unit >"$tree/out"
+  expect 'unless told not to' '' "$(grep 'apt-get' "$LOG" || true)"
+fi
+stand_in cmake 'echo "Could NOT find fmt"; exit 1'
+sim build >"$tree/out" && status=0 || status=$?
+expect 'configured already: nothing is configured again' 0 "$status"
+LOCKSTEP_PRESET=sim-tsan lockstep build >"$tree/out" && status=0 || status=$?
+expect 'a failing configure fails' 1 "$status"
+expect 'and shows why' 'Could NOT find fmt' "$(grep 'Could NOT' "$tree/stderr")"
+
+((failures == 0)) || { echo "$failures failed"; exit 1; }

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Every source is laid out as .clang-format says. Other versions of clang-format differ in details, so only 14 is asked.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+clang-format --version 2>/dev/null | grep -q 'version 14\.' || { echo 'skipped: no clang-format 14 here'; exit 77; }
+./lockstep format --check

@@ -1,0 +1,247 @@
+// The trace: what is written can be read, six phases for every step and replica, in a sensible order.
+#include "trace.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "elementwise.h"
+#include "lockstep/error.h"
+#include "mirrored_step.h"
+#include "optim/adam.h"
+#include "phase_figures.h"
+#include "../distribute/support/gpus.h"
+#include "../distribute/support/model.h"
+
+namespace lockstep {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace): GPUs and models made for these tests
+
+constexpr int kReplicas = 3;
+constexpr int kSteps = 4;
+
+// Traces a few steps; shard sizes differ, and in the last step one replica has no sample.
+void trace_some_steps(Tracer& tracer) {
+  Gpus gpus = logical_gpus(kReplicas);
+  StepOptions options;
+  options.check_mirrored = true;
+  options.first_bucket_bytes = 256;
+  MirroredStep step(small_graph(), gpus.pointers, make_cross_device_ops("ring"), options, &tracer);
+  step.set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F), {});
+  initialize(step.replica(0), 3);
+  const std::int64_t batches[kSteps] = {8, 8, 7, 2};
+  for (const std::int64_t n : batches) step.train(random_samples({6, 6, 1}, n, 1), labels(n, 3, 1));
+}
+
+nlohmann::json written(const Tracer& tracer) {
+  const std::string path = (std::filesystem::temp_directory_path() / ("lockstep_trace_test_" + std::to_string(getpid()) + ".json")).string();
+  tracer.write_chrome_json(path);
+  std::ifstream in(path);
+  nlohmann::json json = nlohmann::json::parse(in);
+  std::filesystem::remove(path);
+  return json;
+}
+
+const Span* find(const std::vector<Span>& spans, std::int64_t step, int replica, Phase phase, bool last = false) {
+  const Span* found = nullptr;
+  for (const Span& span : spans) {
+    if (span.depth == 0 && span.step == step && span.replica == replica && span.phase == phase && (!found || last)) found = &span;
+  }
+  return found;
+}
+
+TEST(Trace, EveryStepAndReplicaHasSixPhasesInOrder) {
+  Tracer tracer;
+  trace_some_steps(tracer);
+  const std::vector<Span> spans = tracer.spans();
+  for (std::int64_t step = 1; step <= kSteps; ++step) {
+    std::int64_t last_update = 0;
+    std::int64_t first_leaving = INT64_MAX;
+    for (int r = 0; r < kReplicas; ++r) {
+      std::array<const Span*, 6> phases{};
+      for (std::size_t phase = 0; phase < 6; ++phase) {
+        phases[phase] = find(spans, step, r, static_cast<Phase>(phase));
+        ASSERT_NE(phases[phase], nullptr) << "step " << step << ", replica " << r << ": no " << kPhaseNames[phase];
+        EXPECT_GE(phases[phase]->begin_ns, 0);
+        EXPECT_GE(phases[phase]->end_ns, phases[phase]->begin_ns);
+      }
+      const auto& [replicate, shard, gradients, reduce, update, barrier] = phases;
+      EXPECT_LE(replicate->begin_ns, shard->begin_ns);
+      EXPECT_LE(shard->end_ns, gradients->begin_ns);
+      EXPECT_LE(gradients->begin_ns, reduce->begin_ns);
+      EXPECT_LE(gradients->end_ns, update->begin_ns);
+      const Span* last_reduce = find(spans, step, r, Phase::all_reduce, true);
+      EXPECT_LE(last_reduce->end_ns, update->begin_ns);
+      EXPECT_LE(update->end_ns, barrier->begin_ns);
+      last_update = std::max(last_update, update->end_ns);
+      first_leaving = std::min(first_leaving, barrier->end_ns);
+      const Span* next = find(spans, step + 1, r, Phase::shard);
+      if (next) EXPECT_LE(barrier->end_ns, next->begin_ns);
+    }
+    EXPECT_LE(last_update, first_leaving) << "a replica left the barrier before another arrived";
+  }
+}
+
+TEST(Trace, SlicesOfOneTrackNestOrFollowOneAnother) {
+  Tracer tracer;
+  trace_some_steps(tracer);
+  std::map<std::tuple<int, bool, bool>, std::vector<Span>> tracks;
+  for (const Span& span : tracer.spans()) tracks[{span.replica, span.host, span.communication}].push_back(span);
+  EXPECT_EQ(tracks.size(), static_cast<std::size_t>(3 * kReplicas));
+  for (const auto& [track, spans] : tracks) {
+    std::vector<Span> open;
+    for (const Span& span : spans) {
+      while (!open.empty() && open.back().depth >= span.depth) {
+        EXPECT_LE(open.back().end_ns, span.begin_ns) << open.back().name << " overlaps " << span.name;
+        open.pop_back();
+      }
+      if (!open.empty()) {
+        EXPECT_GE(span.begin_ns, open.back().begin_ns) << span.name;
+        EXPECT_LE(span.end_ns, open.back().end_ns) << span.name << " ends after " << open.back().name;
+      }
+      open.push_back(span);
+    }
+  }
+}
+
+TEST(Trace, ChromeJsonHasNamesSlicesAndArrows) {
+  Tracer tracer;
+  trace_some_steps(tracer);
+  const nlohmann::json json = written(tracer);
+  std::map<int, std::string> names;
+  std::set<int> sorted;
+  std::map<std::pair<std::int64_t, int>, std::set<std::string>> phases;
+  std::map<std::string, std::map<std::int64_t, std::vector<nlohmann::json>>> arrows;
+  bool process_named = false;
+  std::size_t slices = 0;
+  for (const nlohmann::json& event : json.at("traceEvents")) {
+    const std::string kind = event.at("ph");
+    if (kind == "M" && event.at("name") == "process_name") process_named = event.at("args").at("name") == "worker 0";
+    if (kind == "M" && event.at("name") == "thread_name") names[event.at("tid")] = event.at("args").at("name");
+    if (kind == "M" && event.at("name") == "thread_sort_index") sorted.insert(event.at("tid").get<int>());
+    if (kind == "X") {
+      ++slices;
+      EXPECT_GE(event.at("ts").get<double>(), 0);
+      EXPECT_GE(event.at("dur").get<double>(), 0);
+      phases[{event.at("args").at("step"), event.at("args").at("replica")}].insert(event.at("cat").get<std::string>());
+      if (event.at("cat") == "shard") {
+        EXPECT_TRUE(event.at("args").at("samples").is_number_integer());
+      }
+      if (event.at("cat") == "all-reduce") {
+        EXPECT_EQ(event.at("args").at("algorithm"), "ring");
+        EXPECT_TRUE(event.at("args").at("variables").is_array());
+        EXPECT_GT(event.at("args").at("messages of all replicas").get<int>(), 0);
+      }
+      if (event.at("cat") == "barrier") {
+        EXPECT_TRUE(event.at("args").contains("checksum of every replica"));
+      }
+    }
+    if (kind == "s" || kind == "f") arrows[event.at("name")][event.at("id")].push_back(event);
+  }
+  EXPECT_TRUE(process_named);
+  EXPECT_EQ(slices, tracer.spans().size());
+  EXPECT_EQ(names.size(), static_cast<std::size_t>(3 * kReplicas));
+  EXPECT_EQ(sorted.size(), names.size());
+  EXPECT_EQ(phases.size(), static_cast<std::size_t>(kSteps * kReplicas));
+  for (const auto& [cell, found] : phases) EXPECT_EQ(found.size(), 6U) << "step " << cell.first << ", replica " << cell.second;
+  EXPECT_EQ(arrows.size(), 2U);
+  for (const auto& [name, by_id] : arrows) {
+    EXPECT_EQ(by_id.size(), static_cast<std::size_t>(kSteps * kReplicas)) << name;
+    for (const auto& [id, ends] : by_id) {
+      ASSERT_EQ(ends.size(), 2U) << name << " " << id;
+      EXPECT_EQ(ends[0].at("ph"), "s");
+      EXPECT_EQ(ends[1].at("ph"), "f");
+      EXPECT_EQ(ends[1].at("bp"), "e");
+      EXPECT_LE(ends[0].at("ts").get<double>(), ends[1].at("ts").get<double>());
+    }
+  }
+  EXPECT_EQ(json.at("otherData").at("steps"), kSteps);
+  EXPECT_EQ(json.at("otherData").at("replicas"), kReplicas);
+}
+
+TEST(Trace, StrangeTextStaysReadable) {
+  Tracer tracer;
+  Span span;
+  span.name = "a \"quoted\"\nname \xff";
+  span.end_ns = 1234567;
+  span.details = {{"good", "{\"n\": 1}"}, {"bad", "not json"}};
+  tracer.host_span(span);
+  for (const nlohmann::json& event : written(tracer).at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    EXPECT_EQ(event.at("args").at("good").at("n"), 1);
+    EXPECT_EQ(event.at("args").at("bad"), "not json");
+    EXPECT_DOUBLE_EQ(event.at("dur").get<double>(), 1234.567);
+  }
+}
+
+TEST(Trace, AFileThatCannotBeWrittenIsAnErrorAndLeavesNothingBehind) {
+  const Tracer tracer;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("lockstep_trace_dir_" + std::to_string(getpid()));
+  EXPECT_THROW(tracer.write_chrome_json((folder / "trace.json").string()), Error);
+  std::filesystem::create_directories(folder / "trace.json" / "taken");
+  EXPECT_THROW(tracer.write_chrome_json((folder / "trace.json").string()), Error);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()), 1);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Trace, DeviceSpansLieBetweenTheirHostCalls) {
+  Gpus gpus = logical_gpus(1);
+  Tracer tracer;
+  Stream& stream = gpus.pointers[0]->compute();
+  const Buffer memory = gpus.pointers[0]->arena().allocate(1 << 22, "test");
+  for (int i = 0; i < 20; ++i) {
+    const std::int64_t before = tracer.now_ns();
+    Span span;
+    span.step = i;
+    tracer.begin_device_span(stream, span);
+    ops::fill({gpus.pointers[0], &stream, {}}, 1.0F, Tensor(memory.raw(), {1 << 20}));
+    tracer.end_device_span(stream);
+    tracer.resolve();
+    const std::int64_t after = tracer.now_ns();
+    const Span found = tracer.spans().back();
+    EXPECT_EQ(found.step, i);
+    EXPECT_GE(found.begin_ns, before);
+    EXPECT_LE(found.end_ns, after);
+    EXPECT_GT(found.end_ns, found.begin_ns);
+    EXPECT_EQ(tracer.device_end_ns(0), found.end_ns);
+  }
+  EXPECT_THROW(tracer.end_device_span(stream), Error);
+}
+
+TEST(PhaseFigures, HiddenCommunicationIsWhatLiesUnderLocalGradients) {
+  const auto span = [](Phase phase, std::int64_t begin_ms, std::int64_t end_ms, bool communication = false) {
+    Span one;
+    one.phase = phase;
+    one.name = to_string(phase);
+    one.step = 1;
+    one.communication = communication;
+    one.begin_ns = begin_ms * 1000000;
+    one.end_ns = end_ms * 1000000;
+    return one;
+  };
+  const PhaseFigures figures = phase_figures({span(Phase::shard, 0, 1), span(Phase::local_gradients, 1, 11),
+                                              span(Phase::all_reduce, 5, 9, true), span(Phase::all_reduce, 10, 14, true),
+                                              span(Phase::update, 14, 16), span(Phase::barrier, 16, 20)});
+  EXPECT_EQ(figures.steps, 1);
+  EXPECT_DOUBLE_EQ(figures.step_ms, 20);
+  EXPECT_DOUBLE_EQ(figures.phase_ms[static_cast<std::size_t>(Phase::all_reduce)], 8);
+  EXPECT_DOUBLE_EQ(figures.exposed_all_reduce_ms, 3);
+}
+
+TEST(PhaseFigures, TheTableNamesAllPhases) {
+  Tracer tracer;
+  EXPECT_EQ(tracer.phase_summary(), "No step was traced.\n");
+  trace_some_steps(tracer);
+  const std::string table = tracer.phase_summary();
+  for (const char* phase : kPhaseNames) EXPECT_NE(table.find(phase), std::string::npos) << table;
+  EXPECT_NE(table.find("4 steps on 3 replicas"), std::string::npos) << table;
+}
+
+}  // namespace
+}  // namespace lockstep
