@@ -1,44 +1,17 @@
 // load_mnist: where the digits come from, in which order places are tried.
-#include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "drawn_digits.h"
 #include "lockstep/dataset.h"
 #include "mnist_download.h"
 #include "mnist_folder.h"
+#include "places.h"
 
 namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
-std::vector<fs::path> places(const DataOptions& options) {
-  std::vector<fs::path> folders;
-  const auto with_subfolder = [&folders](const fs::path& folder) {
-    folders.push_back(folder);
-    folders.push_back(folder / "mnist");
-  };
-  if (!options.directory.empty()) with_subfolder(options.directory);
-  if (const std::string data = environment("LOCKSTEP_DATA"); !data.empty()) with_subfolder(data);
-  with_subfolder("data");
-  if (const std::string home = environment("HOME"); !home.empty()) with_subfolder(fs::path(home) / ".keras" / "datasets");
-  return folders;
-}
-
-// Empty when there is no home to keep things in.
-fs::path cache_folder() {
-  const fs::path xdg = environment("XDG_CACHE_HOME");
-  if (xdg.is_absolute()) return xdg / "lockstep" / "mnist";  // a relative one is to be ignored, says the XDG specification
-  const fs::path home = environment("HOME");
-  return home.empty() ? fs::path() : home / ".cache" / "lockstep" / "mnist";
-}
 
 // A download that was cut short leaves some of the four: they wait there for the next one.
 bool is_complete(const fs::path& folder) {
@@ -49,20 +22,15 @@ bool is_complete(const fs::path& folder) {
   return true;
 }
 
-bool is_offline() {
-  const std::string offline = environment("LOCKSTEP_OFFLINE");
-  return !offline.empty() && offline != "0";
-}
-
 }  // namespace
 
 Mnist load_mnist(const DataOptions& options) {
-  for (const fs::path& folder : places(options)) {
+  for (const fs::path& folder : data_places(options.directory, "mnist")) {
     if (auto mnist = read_mnist_folder(folder)) return *mnist;
   }
 
   std::string why;
-  if (const fs::path cache = cache_folder(); cache.empty()) {
+  if (const fs::path cache = download_folder("mnist"); cache.empty()) {
     why = "no folder to download to (HOME is not set)";
   } else if (is_complete(cache)) {
     return *read_mnist_folder(cache);

@@ -4,6 +4,7 @@
 
 #include "input_file.h"
 #include "npy_header.h"
+#include "pickle.h"
 
 namespace lockstep {
 namespace {
@@ -29,9 +30,12 @@ void append_utf8(std::string& text, std::uint32_t c) {
   }
 }
 
-}  // namespace
+struct Opened {
+  NpyHeader header;
+  std::string_view data;
+};
 
-NpyArray parse_npy(const std::string& name, const std::vector<unsigned char>& contents) {
+Opened open_npy(const std::string& name, const std::vector<unsigned char>& contents, bool objects) {
   const auto fail = [&name](const std::string& fault) { throw Error(name + ": " + fault); };
   if (contents.size() < kPreamble + 2 || std::memcmp(contents.data(), "\x93NUMPY", 6) != 0)
     fail("not a .npy array: it does not begin with numpy's mark");
@@ -43,21 +47,34 @@ NpyArray parse_npy(const std::string& name, const std::vector<unsigned char>& co
   const std::size_t begin = kPreamble + length_bytes;
   if (header_bytes > contents.size() - begin) fail("truncated: its header claims " + std::to_string(header_bytes) + " bytes");
 
-  const NpyHeader header = parse_npy_header(name, std::string_view(reinterpret_cast<const char*>(contents.data()) + begin, header_bytes));
-  const std::size_t data_bytes = contents.size() - begin - header_bytes;
+  const std::string_view rest(reinterpret_cast<const char*>(contents.data()) + begin, contents.size() - begin);
+  return {parse_npy_header(name, rest.substr(0, header_bytes), objects), rest.substr(header_bytes)};
+}
+
+}  // namespace
+
+NpyArray parse_npy(const std::string& name, const std::vector<unsigned char>& contents) {
+  const auto [header, data] = open_npy(name, contents, false);
+  const std::size_t data_bytes = data.size();
   const std::uint64_t count = product_up_to(kLargestArrayBytes, header.extents);
   const std::uint64_t claimed = product_up_to(kLargestArrayBytes, {count, header.item_bytes});
   if (claimed != data_bytes) {
-    fail("its header claims " + (claimed > kLargestArrayBytes ? "more than 4 GiB" : std::to_string(claimed) + " bytes") + " of data, but " +
-         std::to_string(data_bytes) + " follow");
+    throw Error(name + ": its header claims " + (claimed > kLargestArrayBytes ? "more than 4 GiB" : std::to_string(claimed) + " bytes") +
+                " of data, but " + std::to_string(data_bytes) + " follow");
   }
   NpyArray array;
   array.name = name;
   array.dtype = header.dtype;
   array.shape = Shape(std::vector<std::int64_t>(header.extents.begin(), header.extents.end()));
   array.item_bytes = header.item_bytes;
-  array.bytes.assign(contents.begin() + static_cast<std::ptrdiff_t>(begin + header_bytes), contents.end());
+  array.bytes.assign(data.begin(), data.end());
   return array;
+}
+
+std::vector<std::vector<std::int32_t>> parse_npy_lists(const std::string& name, const std::vector<unsigned char>& contents) {
+  const auto [header, data] = open_npy(name, contents, true);
+  if (header.dtype != "|O" || header.extents.size() != 1) throw Error(name + ": is not one row of Python objects");
+  return parse_pickled_lists(name, data, header.extents[0]);
 }
 
 NpyArray read_npy(const std::filesystem::path& path) {

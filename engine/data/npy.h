@@ -14,7 +14,7 @@
 
 namespace lockstep {
 
-// In C order, elements little-endian. Arrays of Python objects (pickles) are refused: reading them can run code.
+// In C order, elements little-endian. Arrays of Python objects (pickles) are refused, but for one kind: see parse_npy_lists.
 struct NpyArray {
   std::string name;   // for messages: the file, or file and member
   std::string dtype;  // as numpy writes it: "<f4", "<f8", "<i4", "|u1", "<U14"
@@ -43,5 +43,7 @@ struct NpyArray {
 // `contents` is a whole .npy file; `name` is for messages.
 NpyArray parse_npy(const std::string& name, const std::vector<unsigned char>& contents);
 NpyArray read_npy(const std::filesystem::path& path);
+// An array (n,) of Python objects, each a list of integers. Nothing is executed (pickle.h).
+std::vector<std::vector<std::int32_t>> parse_npy_lists(const std::string& name, const std::vector<unsigned char>& contents);
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@ constexpr std::size_t kMostExtents = 32;  // numpy's own limit
 
 class HeaderParser {
  public:
-  HeaderParser(const std::string& name, std::string_view text) : name_(name), text_(text) {}
+  HeaderParser(const std::string& name, std::string_view text, bool objects) : name_(name), text_(text), objects_(objects) {}
 
   NpyHeader parse() {
     NpyHeader header;
@@ -97,6 +97,7 @@ class HeaderParser {
   std::size_t item_bytes(const std::string& dtype) const {
     const char order = dtype.empty() ? '\0' : dtype[0];
     const char kind = dtype.size() < 2 ? '\0' : dtype[1];
+    if (dtype == "|O" && objects_) return 0;
     if (kind == 'O') {
       fail("holds Python objects (a pickle), which are not read: they can run code; store it as a plain array");
     }
@@ -115,11 +116,14 @@ class HeaderParser {
 
   const std::string& name_;
   std::string_view text_;
+  bool objects_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
 
-NpyHeader parse_npy_header(const std::string& name, std::string_view text) { return HeaderParser(name, text).parse(); }
+NpyHeader parse_npy_header(const std::string& name, std::string_view text, bool objects) {
+  return HeaderParser(name, text, objects).parse();
+}
 
 }  // namespace lockstep

@@ -16,7 +16,8 @@ struct NpyHeader {
   std::vector<std::uint64_t> extents;
 };
 
-// Throws an Error that begins with `name` for anything but an array of plain elements, little-endian, in C order.
-NpyHeader parse_npy_header(const std::string& name, std::string_view text);
+// Throws an Error that begins with `name` for anything but an array of plain elements, little-endian, in C order. Python objects ("|O",
+// of 0 bytes each) only where `objects` says so.
+NpyHeader parse_npy_header(const std::string& name, std::string_view text, bool objects = false);
 
 }  // namespace lockstep

@@ -22,6 +22,14 @@ const ZipArchive::Member* find(const ZipArchive& archive, const std::string& nam
   return found == members.end() ? nullptr : &*found;
 }
 
+std::string title(const ZipArchive& archive, const std::string& name) { return archive.file().name() + ", array `" + name + "`"; }
+
+std::vector<unsigned char> contents(ZipArchive& archive, const std::string& name) {
+  const ZipArchive::Member* member = find(archive, name);
+  if (!member) archive.file().fail("holds no array `" + name + "`");
+  return archive.read(*member);
+}
+
 }  // namespace
 
 Npz::Npz(std::unique_ptr<ZipArchive> archive) : archive_(std::move(archive)) {}
@@ -41,10 +49,10 @@ std::vector<std::string> Npz::names() const {
 
 bool Npz::contains(const std::string& name) const { return find(*archive_, name) != nullptr; }
 
-NpyArray Npz::array(const std::string& name) {
-  const ZipArchive::Member* member = find(*archive_, name);
-  if (!member) archive_->file().fail("holds no array `" + name + "`");
-  return parse_npy(archive_->file().name() + ", array `" + name + "`", archive_->read(*member));
+NpyArray Npz::array(const std::string& name) { return parse_npy(title(*archive_, name), contents(*archive_, name)); }
+
+std::vector<std::vector<std::int32_t>> Npz::lists(const std::string& name) {
+  return parse_npy_lists(title(*archive_, name), contents(*archive_, name));
 }
 
 }  // namespace lockstep

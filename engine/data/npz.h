@@ -21,7 +21,8 @@ class Npz {
 
   std::vector<std::string> names() const;  // in the file's order, without ".npy"
   bool contains(const std::string& name) const;
-  NpyArray array(const std::string& name);  // an Error naming file and array when missing or damaged
+  NpyArray array(const std::string& name);                                // an Error naming file and array when missing or damaged
+  std::vector<std::vector<std::int32_t>> lists(const std::string& name);  // of Python lists of integers (parse_npy_lists)
 
  private:
   explicit Npz(std::unique_ptr<ZipArchive> archive);

@@ -12,5 +12,6 @@
 #include "lockstep/losses.h"
 #include "lockstep/model.h"
 #include "lockstep/optimizers.h"
+#include "lockstep/sequences.h"
 #include "lockstep/shape.h"
 #include "lockstep/strategy.h"
