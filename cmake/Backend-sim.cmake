@@ -1,5 +1,5 @@
 # The virtual GPU: CUDA, cuBLASLt, cuDNN and NCCL on the CPU (oneDNN, threads, fibers).
-find_package(dnnl REQUIRED)
+find_package(oneDNN 2.2 REQUIRED)
 find_package(Boost REQUIRED COMPONENTS context)
 
 # Headers a kernel or the engine sees under NVIDIA's names.

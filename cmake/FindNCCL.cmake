@@ -1,7 +1,7 @@
 # NCCL, in the CUDA toolkit, in the system's folders or in Python wheels. A wheel has libnccl.so.2 and no libnccl.so: linked by file.
 # NCCL_ROOT and NCCL_ROOT (variables or environment) come first. Defines NCCL::NCCL.
 include(FindPackageHandleStandardArgs)
-include(LockstepWheels)
+include(LockstepFind)
 lockstep_wheel_folders(wheel_includes include)
 lockstep_wheel_folders(wheel_libraries lib)
 

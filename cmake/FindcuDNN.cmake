@@ -1,7 +1,7 @@
 # cuDNN, in the CUDA toolkit, in the system's folders or in Python wheels. A wheel has libcudnn.so.9 and no libcudnn.so: linked by file.
 # CUDNN_ROOT and cuDNN_ROOT (variables or environment) come first. Defines cuDNN::cuDNN.
 include(FindPackageHandleStandardArgs)
-include(LockstepWheels)
+include(LockstepFind)
 lockstep_wheel_folders(wheel_includes include)
 lockstep_wheel_folders(wheel_libraries lib)
 

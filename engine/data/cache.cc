@@ -1,6 +1,5 @@
 // Dataset::cache: the elements of the first run that reaches its end are kept and played back afterwards. What is kept is
 // epoch 0 of the steps before it, whichever epoch asks first, so that a run depends on the epoch's number alone.
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -13,13 +12,7 @@ namespace {
 
 // Elements handed out may be written to (by a map, say): what is kept must not change with them.
 std::int64_t copy_of(std::int64_t row) { return row; }
-Array copy_of(const Array& array) {
-  if (array.raw() == nullptr) return array;
-  Array copy(array.shape(), array.dtype());
-  if (array.bytes() > 0) std::memcpy(copy.raw(), array.raw(), array.bytes());
-  return copy;
-}
-Batch copy_of(const Batch& batch) { return {copy_of(batch.x), copy_of(batch.y)}; }
+Batch copy_of(const Batch& batch) { return {batch.x.clone(), batch.y.clone()}; }
 
 template <typename T>
 class Store {

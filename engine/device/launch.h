@@ -17,7 +17,7 @@ struct Grid {
   unsigned blocks = 1;
   unsigned threads = 128;
 };
-Grid grid_for_elements(std::int64_t n);           // each_in_grid: an element a thread
+Grid grid_for_elements(std::int64_t n);                       // each_in_grid: an element a thread
 Grid grid_for_rows(std::int64_t rows, std::int64_t columns);  // each_block over rows, each_thread over columns
 
 template <typename... Parameters, typename... Arguments>

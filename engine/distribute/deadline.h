@@ -12,7 +12,8 @@ namespace lockstep {
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
-  explicit Deadline(double seconds) : at_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+  explicit Deadline(double seconds)
+      : at_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
   Clock::time_point at() const { return at_; }
   bool passed() const { return Clock::now() >= at_; }
 

@@ -187,12 +187,15 @@ Array MirroredStep::predict(const Array& x) {
     if (!state.mirrored) replicate();
     shard(x, Array());
     const std::int64_t row = state.graph.output().size();
-    state.threads.run("predict", [&state, result, row](int r) mutable {
-      ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
-      if (!part.program) return;
-      part.program->forward(state.info(part));
-      ops::download(part.replica.compute_context(), part.program->output(), result.data<float>() + part.shard.first * row);
-    }, *state.deadline);
+    state.threads.run(
+        "predict",
+        [&state, result, row](int r) mutable {
+          ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
+          if (!part.program) return;
+          part.program->forward(state.info(part));
+          ops::download(part.replica.compute_context(), part.program->output(), result.data<float>() + part.shard.first * row);
+        },
+        *state.deadline);
     state.wait_for_gpus(Phase::barrier);
   });
   return result;

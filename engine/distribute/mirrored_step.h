@@ -38,12 +38,14 @@ struct StepOptions {
 
 class MirroredStep {
  public:
-  MirroredStep(const Graph& graph, std::vector<LogicalGpu*> gpus, std::shared_ptr<CrossDeviceOps> cross_device_ops, StepOptions options, Tracer* tracer);
+  MirroredStep(const Graph& graph, std::vector<LogicalGpu*> gpus, std::shared_ptr<CrossDeviceOps> cross_device_ops, StepOptions options,
+               Tracer* tracer);
   ~MirroredStep();
 
   int replicas() const;
   Replica& replica(int index);
-  void set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<OptimizerImpl> optimizer, std::vector<std::shared_ptr<MetricImpl>> metrics);
+  void set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<OptimizerImpl> optimizer,
+                    std::vector<std::shared_ptr<MetricImpl>> metrics);
 
   void set_tracer(Tracer* tracer);  // null: no tracing
   void set_check_mirrored(bool yes);

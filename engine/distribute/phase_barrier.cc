@@ -95,8 +95,8 @@ std::uint64_t MirroredStep::State::require_mirrored() {
       what = found[i].what + " (fingerprint " + hexadecimal(found[i].bits) + ", on replica 0 " + hexadecimal(expected[i].bits) + ")";
       break;
     }
-    throw Error("The replicas are no longer mirrored after step " + std::to_string(step()) + ": " + what + " on replica " + std::to_string(r) +
-                " differs from replica 0.");
+    throw Error("The replicas are no longer mirrored after step " + std::to_string(step()) + ": " + what + " on replica " +
+                std::to_string(r) + " differs from replica 0.");
   }
   return combined(flat[0]);
 }

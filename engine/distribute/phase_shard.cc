@@ -20,7 +20,8 @@ void reserve(ReplicaPart& part, Buffer& buffer, std::size_t bytes, const char* w
 void check_batch(const Array& x, const Array& y, const Graph& graph, const LossImpl* loss) {
   if (x.samples() == 0) throw Error("A batch without samples was given: at least one is needed.");
   if (x.shape().sample() != graph.input()) {
-    throw Error("The model takes samples of shape " + graph.input().str() + ", but x holds samples of shape " + x.shape().sample().str() + ".");
+    throw Error("The model takes samples of shape " + graph.input().str() + ", but x holds samples of shape " + x.shape().sample().str() +
+                ".");
   }
   if (y.shape().rank() == 0) return;  // predict
   if (y.samples() != x.samples()) {
@@ -28,8 +29,8 @@ void check_batch(const Array& x, const Array& y, const Graph& graph, const LossI
   }
   if (!loss) return;
   if (y.dtype() != loss->label_type()) {
-    throw Error(std::string("The loss ") + loss->name() + " takes labels of type " + (loss->label_type() == DType::int32 ? "int32" : "float32") +
-                ", but y holds another type.");
+    throw Error(std::string("The loss ") + loss->name() + " takes labels of type " +
+                (loss->label_type() == DType::int32 ? "int32" : "float32") + ", but y holds another type.");
   }
   loss->check_labels(y, graph.output());
 }
@@ -41,55 +42,58 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
   check_batch(x, y, state.graph, state.loss.get());
   state.shards = cut_batch(x.samples(), state.replicas());
 
-  state.threads.run(state.where(Phase::shard), [&state](int r) {
-    ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
-    part.shard = state.shards[static_cast<std::size_t>(r)];
-    part.program = nullptr;
-    Tracer* tracer = state.step_tracer();
-    const std::int64_t begin_ns = tracer ? tracer->now_ns() : 0;
-    std::size_t x_bytes = 0;
-    std::size_t y_bytes = 0;
-    if (part.shard.count > 0) {
-      Program& program = part.replica.program(part.shard.count, state.mode);
-      const auto samples = static_cast<std::size_t>(state.x.samples());
-      const auto first = static_cast<std::size_t>(part.shard.first);
-      const auto count = static_cast<std::size_t>(part.shard.count);
-      const std::size_t x_row = state.x.bytes() / samples;
-      const std::size_t y_row = state.y.bytes() / samples;
-      x_bytes = x_row * count;
-      y_bytes = y_row * count;
-      reserve(part, part.labels, y_bytes, "labels");
-      reserve(part, part.losses, count * sizeof(float), "losses");
-      if (program.input().dtype() != state.x.dtype()) throw Error("the model takes samples of another type than x holds.");
+  state.threads.run(
+      state.where(Phase::shard),
+      [&state](int r) {
+        ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
+        part.shard = state.shards[static_cast<std::size_t>(r)];
+        part.program = nullptr;
+        Tracer* tracer = state.step_tracer();
+        const std::int64_t begin_ns = tracer ? tracer->now_ns() : 0;
+        std::size_t x_bytes = 0;
+        std::size_t y_bytes = 0;
+        if (part.shard.count > 0) {
+          Program& program = part.replica.program(part.shard.count, state.mode);
+          const auto samples = static_cast<std::size_t>(state.x.samples());
+          const auto first = static_cast<std::size_t>(part.shard.first);
+          const auto count = static_cast<std::size_t>(part.shard.count);
+          const std::size_t x_row = state.x.bytes() / samples;
+          const std::size_t y_row = state.y.bytes() / samples;
+          x_bytes = x_row * count;
+          y_bytes = y_row * count;
+          reserve(part, part.labels, y_bytes, "labels");
+          reserve(part, part.losses, count * sizeof(float), "losses");
+          if (program.input().dtype() != state.x.dtype()) throw Error("the model takes samples of another type than x holds.");
 
-      unsigned char* pinned = part.staging.next(x_bytes + y_bytes, *state.deadline);
-      std::memcpy(pinned, static_cast<const unsigned char*>(state.x.raw()) + first * x_row, x_bytes);
-      const OpContext context = part.replica.compute_context();
-      ops::upload(context, pinned, program.input());
-      part.label_view = Tensor();
-      if (y_bytes) {
-        std::memcpy(pinned + x_bytes, static_cast<const unsigned char*>(state.y.raw()) + first * y_row, y_bytes);
-        part.label_view = Tensor(part.labels.raw(), state.y.shape().sample().batched(part.shard.count), state.y.dtype());
-        ops::upload(context, pinned + x_bytes, part.label_view);
-      }
-      part.staging.issued(part.replica.gpu().compute());
-      part.program = &program;
-    }
-    if (tracer) {
-      Span replicated = state.span(Phase::replicate, r);
-      replicated.begin_ns = replicated.end_ns = begin_ns;
-      replicated.details = {{"bytes", "0"}, {"note", json_text("the variables are mirrored already")}};
-      tracer->host_span(std::move(replicated));
-      Span span = state.span(Phase::shard, r);
-      span.begin_ns = begin_ns;
-      span.end_ns = tracer->now_ns();
-      span.details = {{"first sample", std::to_string(part.shard.first)},
-                      {"samples", std::to_string(part.shard.count)},
-                      {"global batch", std::to_string(state.x.samples())},
-                      {"bytes", std::to_string(x_bytes + y_bytes)}};
-      tracer->host_span(std::move(span));
-    }
-  }, *state.deadline);
+          unsigned char* pinned = part.staging.next(x_bytes + y_bytes, *state.deadline);
+          std::memcpy(pinned, static_cast<const unsigned char*>(state.x.raw()) + first * x_row, x_bytes);
+          const OpContext context = part.replica.compute_context();
+          ops::upload(context, pinned, program.input());
+          part.label_view = Tensor();
+          if (y_bytes) {
+            std::memcpy(pinned + x_bytes, static_cast<const unsigned char*>(state.y.raw()) + first * y_row, y_bytes);
+            part.label_view = Tensor(part.labels.raw(), state.y.shape().sample().batched(part.shard.count), state.y.dtype());
+            ops::upload(context, pinned + x_bytes, part.label_view);
+          }
+          part.staging.issued(part.replica.gpu().compute());
+          part.program = &program;
+        }
+        if (tracer) {
+          Span replicated = state.span(Phase::replicate, r);
+          replicated.begin_ns = replicated.end_ns = begin_ns;
+          replicated.details = {{"bytes", "0"}, {"note", json_text("the variables are mirrored already")}};
+          tracer->host_span(std::move(replicated));
+          Span span = state.span(Phase::shard, r);
+          span.begin_ns = begin_ns;
+          span.end_ns = tracer->now_ns();
+          span.details = {{"first sample", std::to_string(part.shard.first)},
+                          {"samples", std::to_string(part.shard.count)},
+                          {"global batch", std::to_string(state.x.samples())},
+                          {"bytes", std::to_string(x_bytes + y_bytes)}};
+          tracer->host_span(std::move(span));
+        }
+      },
+      *state.deadline);
   return state.shards;
 }
 

@@ -5,20 +5,23 @@ namespace lockstep {
 
 void MirroredStep::update() {
   State& state = *state_;
-  state.threads.run(state.where(Phase::update), [&state](int r) {
-    ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
-    Stream& stream = part.replica.gpu().compute();
-    part.reduced.record(part.replica.gpu().communication());
-    stream.wait(part.reduced);
-    Span span = state.span(Phase::update, r);
-    if (state.tracer) {
-      span.details = {{"optimizer", json_text(state.optimizer->name())},
-                      {"iteration", std::to_string(state.step())},
-                      {"learning rate", std::to_string(state.optimizer->learning_rate(state.step()))}};
-    }
-    const DeviceSpan device_span(state.step_tracer(), stream, std::move(span));
-    state.optimizer->update(part.replica.compute_context(), part.replica.variables(), state.step());
-  }, *state.deadline);
+  state.threads.run(
+      state.where(Phase::update),
+      [&state](int r) {
+        ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
+        Stream& stream = part.replica.gpu().compute();
+        part.reduced.record(part.replica.gpu().communication());
+        stream.wait(part.reduced);
+        Span span = state.span(Phase::update, r);
+        if (state.tracer) {
+          span.details = {{"optimizer", json_text(state.optimizer->name())},
+                          {"iteration", std::to_string(state.step())},
+                          {"learning rate", std::to_string(state.optimizer->learning_rate(state.step()))}};
+        }
+        const DeviceSpan device_span(state.step_tracer(), stream, std::move(span));
+        state.optimizer->update(part.replica.compute_context(), part.replica.variables(), state.step());
+      },
+      *state.deadline);
 }
 
 }  // namespace lockstep

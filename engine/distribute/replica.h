@@ -23,9 +23,9 @@ class Replica {
   OpContext compute_context();                      // the compute stream, no scratch
 
   static constexpr int kSums = 16;
-  double* sums();                 // kSums doubles on the device: slot 0 is the loss, then the metrics
+  double* sums();  // kSums doubles on the device: slot 0 is the loss, then the metrics
   void clear_sums();
-  void read_sums(double* host);   // waits for the compute stream
+  void read_sums(double* host);  // waits for the compute stream
 
  private:
   int index_;

@@ -21,7 +21,8 @@ std::string message_of(const std::exception_ptr& failure) {
 
 ReplicaThreads::ReplicaThreads(std::vector<int> devices) : finished_(devices.size(), 0), failures_(devices.size()) {
   threads_.reserve(devices.size());
-  for (std::size_t r = 0; r < devices.size(); ++r) threads_.emplace_back([this, r, device = devices[r]] { live(static_cast<int>(r), device); });
+  for (std::size_t r = 0; r < devices.size(); ++r)
+    threads_.emplace_back([this, r, device = devices[r]] { live(static_cast<int>(r), device); });
 }
 
 ReplicaThreads::~ReplicaThreads() {

@@ -72,7 +72,8 @@ class SharedStrategy : public Strategy {
 
 }  // namespace
 
-Strategy::Impl::Impl(std::string kind, std::vector<GpuId> ids, const std::string& algorithm) : kind_(std::move(kind)), ids_(std::move(ids)) {
+Strategy::Impl::Impl(std::string kind, std::vector<GpuId> ids, const std::string& algorithm)
+    : kind_(std::move(kind)), ids_(std::move(ids)) {
   check_gpus(kind_, ids_);
   why_ = "as asked for";
   cross_device_ops_ = make_cross_device_ops(algorithm.empty() ? choose_cross_device_ops(ids_, &why_) : algorithm);
@@ -105,7 +106,8 @@ Strategy Strategy::current() {
   return SharedStrategy(first_gpu());
 }
 
-OneDeviceStrategy::OneDeviceStrategy(const GpuId& gpu) : Strategy(std::make_shared<Impl>("OneDeviceStrategy", std::vector<GpuId>{gpu}, "")) {}
+OneDeviceStrategy::OneDeviceStrategy(const GpuId& gpu)
+    : Strategy(std::make_shared<Impl>("OneDeviceStrategy", std::vector<GpuId>{gpu}, "")) {}
 OneDeviceStrategy::OneDeviceStrategy(const std::string& name) : OneDeviceStrategy(parse_gpu(name)) {}
 
 MirroredStrategy::MirroredStrategy() : MirroredStrategy(list_gpus()) {}
@@ -113,5 +115,7 @@ MirroredStrategy::MirroredStrategy(const std::vector<GpuId>& gpus, const CrossDe
     : Strategy(std::make_shared<Impl>("MirroredStrategy", gpus, cross_device_ops.name)) {}
 MirroredStrategy::MirroredStrategy(const std::vector<std::string>& names, const CrossDeviceOpsName& cross_device_ops)
     : MirroredStrategy(parse(names), cross_device_ops) {}
+MirroredStrategy::MirroredStrategy(std::initializer_list<const char*> names, const CrossDeviceOpsName& cross_device_ops)
+    : MirroredStrategy(std::vector<std::string>(names.begin(), names.end()), cross_device_ops) {}
 
 }  // namespace lockstep

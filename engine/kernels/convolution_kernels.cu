@@ -35,7 +35,8 @@ struct Place {
 };
 
 template <int Width>
-LOCKSTEP_HOST_DEVICE inline void forward_tile(const ConvShape& s, const Place& at, std::int32_t k, const float* x, const float* filter, float* out) {
+LOCKSTEP_HOST_DEVICE inline void forward_tile(const ConvShape& s, const Place& at, std::int32_t k, const float* x, const float* filter,
+                                              float* out) {
   float sums[Width] = {};
   for (std::int32_t r = 0; r < s.kernel_h; ++r) {
     const std::int32_t iy = at.top + r * s.dilation_h;
@@ -53,8 +54,8 @@ LOCKSTEP_HOST_DEVICE inline void forward_tile(const ConvShape& s, const Place& a
 
 // Sums are nested (a row of the image, an image, the batch), which keeps the rounding errors of long sums small.
 template <int Width>
-LOCKSTEP_HOST_DEVICE inline void filter_tile(const ConvShape& s, std::int32_t c, std::int32_t y_offset, std::int32_t x_offset, std::int32_t k,
-                                             const float* x, const float* dy, float* out) {
+LOCKSTEP_HOST_DEVICE inline void filter_tile(const ConvShape& s, std::int32_t c, std::int32_t y_offset, std::int32_t x_offset,
+                                             std::int32_t k, const float* x, const float* dy, float* out) {
   float total[Width] = {};
   for (std::int32_t n = 0; n < s.batch; ++n) {
     float image[Width] = {};

@@ -17,7 +17,9 @@ inline Cost add_cost(std::int64_t n) { return {1.0 * static_cast<double>(n), 12.
 
 // y(columns x rows) = x(rows x columns) transposed. Filters go from Keras' HWIO to cuDNN's KRSC this way: (HWI) x O to O x (HWI).
 __global__ void transpose(View<const float> x, View<float> y, std::int64_t rows, std::int64_t columns);
-inline Cost transpose_cost(std::int64_t rows, std::int64_t columns) { return {0, 8.0 * static_cast<double>(rows) * static_cast<double>(columns)}; }
+inline Cost transpose_cost(std::int64_t rows, std::int64_t columns) {
+  return {0, 8.0 * static_cast<double>(rows) * static_cast<double>(columns)};
+}
 
 // parts[k] = sum, modulo 2^64, of a hash of (position, word) over the k-th of parts.count equal runs of words. The hash is a
 // bijection for each position, so one changed word always changes the sum; integer sums do not depend on how they are split.

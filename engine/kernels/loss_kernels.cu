@@ -1,8 +1,8 @@
 // Cross-entropy with integer labels, with its gradient, and the running sums that losses and metrics are shown from.
 #include <cmath>
 
-#include "loss_kernels.h"
 #include "kernel_support.h"
+#include "loss_kernels.h"
 
 namespace lockstep::kernels {
 

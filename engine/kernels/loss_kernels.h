@@ -20,8 +20,7 @@ inline Cost sparse_cross_entropy_cost(std::int64_t rows, std::int64_t columns, b
 // The same from probabilities p, as Keras on TensorFlow does it: q = clip(p, 1e-7, 1 - 1e-7), loss = -log(q[label] / sum q),
 // dp = (1 / sum q - onehot / q[label]) * scale where p was not clipped, else 0.
 __global__ void sparse_cross_entropy_probabilities(View<const float> probabilities, View<const std::int32_t> labels, float scale,
-                                                   View<float> losses, View<float> dprobabilities, std::int64_t rows,
-                                                   std::int64_t columns);
+                                                   View<float> losses, View<float> dprobabilities, std::int64_t rows, std::int64_t columns);
 inline Cost sparse_cross_entropy_probabilities_cost(std::int64_t rows, std::int64_t columns, bool gradient) {
   const double n = static_cast<double>(rows) * static_cast<double>(columns);
   return {gradient ? 6 * n : 3 * n, (gradient ? 8 : 4) * n + 8.0 * static_cast<double>(rows)};

@@ -1,8 +1,8 @@
 // Max pooling over windows of an NHWC image, forward and gradient.
 #include <cmath>
 
-#include "pooling_kernels.h"
 #include "kernel_support.h"
+#include "pooling_kernels.h"
 
 namespace lockstep::kernels {
 
@@ -38,8 +38,8 @@ LOCKSTEP_HOST_DEVICE inline Window window_at(const PoolShape& s, std::int32_t oy
 
 // Calls f with each element of the window that comes before pixel `in`, in row-major order.
 template <typename Function>
-LOCKSTEP_HOST_DEVICE inline void each_before(const Window& window, const Pixel& in, const float* image, std::int64_t width, std::int64_t channels,
-                                             Function f) {
+LOCKSTEP_HOST_DEVICE inline void each_before(const Window& window, const Pixel& in, const float* image, std::int64_t width,
+                                             std::int64_t channels, Function f) {
   for (std::int32_t y = window.top; y <= in.y; ++y) {
     const std::int32_t end = y == in.y ? in.x : window.right;
     for (std::int32_t x = window.left; x < end; ++x) f(image + (y * width + x) * channels);

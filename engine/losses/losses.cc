@@ -17,7 +17,7 @@ std::string Loss::name() const { return impl_->name(); }
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy() : Loss(std::make_shared<SparseCategoricalCrossentropyImpl>(false)) {}
 
 SparseCategoricalCrossentropy SparseCategoricalCrossentropy::from_logits(bool yes) const {
-  SparseCategoricalCrossentropy loss;
+  SparseCategoricalCrossentropy loss = *this;
   loss.impl_ = std::make_shared<SparseCategoricalCrossentropyImpl>(yes);
   return loss;
 }

@@ -34,7 +34,7 @@ void SparseCategoricalCrossentropyImpl::check_labels(const Array& labels, const 
                 labels.shape().str());
   if (labels.dtype() != DType::int32) throw Error("sparse_categorical_crossentropy wants integer labels (int32); got float32");
   const std::int64_t classes = output[0];
-  const std::int32_t* values = labels.data<std::int32_t>();
+  const auto* values = labels.data<std::int32_t>();
   for (std::int64_t i = 0; i < labels.size(); ++i)
     if (values[i] < 0 || values[i] >= classes)
       throw Error("Label " + std::to_string(values[i]) + " of sample " + std::to_string(i) + " is outside 0 ... " +

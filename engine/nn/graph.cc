@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <regex>
 #include <set>
 #include <utility>
@@ -107,7 +108,7 @@ Graph Graph::build(std::vector<Node> nodes, const Shape& input) {
   }
   graph.first_variable_.push_back(static_cast<int>(specs.size()));
   std::vector<int> ready_order;
-  for (auto node = ready.rbegin(); node != ready.rend(); ++node) ready_order.insert(ready_order.end(), node->begin(), node->end());
+  for (const std::vector<int>& node : std::views::reverse(ready)) ready_order.insert(ready_order.end(), node.begin(), node.end());
   graph.layout_ = std::make_shared<const VariableLayout>(std::move(specs), std::move(ready_order));
   graph.nodes_ = std::move(nodes);
   return graph;

@@ -49,6 +49,8 @@ class LayerOp {
   virtual bool needs_output() const { return true; }       // does backward read the output?
   // One input, and forward may find it where its output goes; then backward always finds both gradients in one place.
   virtual bool in_place() const { return false; }
+  // Backward copies the output's gradient to every input's and does no more; where the two lie in one place it need not copy.
+  virtual bool hands_gradient_on() const { return false; }
   virtual void forward(const LayerRun& run) = 0;
   virtual void backward(const LayerRun& run) = 0;
 };
@@ -59,6 +61,7 @@ struct LayerPlan {
   Shape output;
   Mode mode;
   bool needs_input_gradient = true;
+  std::optional<float> relu;  // a ReLU follows that this layer applies as well: its upper bound, perhaps infinite
 };
 
 class LayerImpl {
@@ -71,6 +74,9 @@ class LayerImpl {
   virtual bool is_reshape() const { return false; }  // output is the input under another shape: no copy is made
   // The planned layer then computes the scores; the program applies the softmax behind it, so that a loss can have both.
   virtual bool ends_in_softmax() const { return false; }
+  // A ReLU and nobody else behind a layer that takes one is not run by itself: the layer does both in one pass over memory.
+  virtual bool takes_relu() const { return false; }
+  virtual std::optional<float> relu() const { return std::nullopt; }  // this layer is a ReLU and no more: its upper bound
   virtual bool is_input() const { return false; }  // only says the shape of a sample; the graph leaves it out
   // Trainable variables in the order backward finishes their gradients. Default: the last first (bias, then kernel).
   virtual std::vector<int> ready_order(const std::vector<VariableSpec>& variables) const;

@@ -53,7 +53,7 @@ Dense Dense::kernel_initializer(const std::string& name) {
 }
 Dense Dense::bias_initializer(const std::string& name) { return as<DenseImpl>(impl_).bias_initializer = parse_initializer(name), *this; }
 
-ReLU::ReLU() : LayerOptions(std::make_shared<ReLUImpl>()) {}
+ReLU::ReLU(float max_value) : LayerOptions(std::make_shared<ReLUImpl>(max_value)) {}
 Softmax::Softmax() : LayerOptions(std::make_shared<SoftmaxImpl>()) {}
 
 }  // namespace lockstep

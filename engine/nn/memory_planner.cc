@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 namespace lockstep {
@@ -66,8 +67,8 @@ MemoryPlan place_from_both_ends(const std::vector<Lifetime>& tensors, const std:
   return place(tensors, order, [&](std::size_t tensor, std::size_t bytes, const std::vector<Block>& gaps) {
     if (tensors[tensor].first < tensors[tensor].last) high = !high;  // what lives for one step only does not take a turn
     if (high) {
-      for (auto gap = gaps.rbegin(); gap != gaps.rend(); ++gap)
-        if (const std::size_t end = std::min(gap->end, capacity); end >= gap->begin + bytes) return end - bytes;
+      for (const Block& gap : std::views::reverse(gaps))
+        if (const std::size_t end = std::min(gap.end, capacity); end >= gap.begin + bytes) return end - bytes;
     }
     for (const Block& gap : gaps)
       if (gap.end - gap.begin >= bytes) return gap.begin;

@@ -1,6 +1,7 @@
 #include "program_plan.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "lockstep/error.h"
@@ -58,22 +59,49 @@ class Planner {
     return plan_.steps.back().output;
   }
 
+  // Nodes that read each node's output.
+  std::vector<int> count_readers() const {
+    std::vector<int> readers(graph_.nodes().size(), 0);
+    for (const Node& node : graph_.nodes())
+      for (const int from : node.inputs)
+        if (from >= 0) ++readers[static_cast<std::size_t>(from)];
+    return readers;
+  }
+
+  // A ReLU whose input nobody else reads, behind a layer that can do it as well (BatchNormalization): no step of its own, and one pass
+  // over memory less each way.
+  bool takes_over(const Node& node, const std::vector<int>& inputs) {
+    if (!node.layer->relu() || node.inputs.size() != 1 || node.inputs[0] < 0) return false;
+    if (readers_[static_cast<std::size_t>(node.inputs[0])] != 1 || value(inputs[0]).producer < 0) return false;
+    PlannedStep& before = step(value(inputs[0]).producer);
+    if (!before.layer->takes_relu() || before.relu) return false;
+    before.relu = node.layer->relu();
+    return true;
+  }
+
   // A step for each layer, and one more behind each that ends in a softmax.
   void make_steps() {
     PlannedValue input;
     input.shape = graph_.input().batched(batch_);
     plan_.values.push_back(std::move(input));
+    readers_ = count_readers();
     std::vector<int> made;  // by node
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.nodes()[i];
       std::vector<int> inputs;
       for (const int from : node.inputs) inputs.push_back(from < 0 ? 0 : made[static_cast<std::size_t>(from)]);
+      if (takes_over(node, inputs)) {
+        made.push_back(inputs[0]);
+        plan_.logits = inputs[0];
+        plan_.softmax_output = false;
+        continue;
+      }
       int output = add_step(node.layer.get(), std::move(inputs), node.output);
       PlannedStep& s = plan_.steps.back();
       s.first_variable = graph_.first_variable(static_cast<int>(i));
       s.variable_count = graph_.variable_count(static_cast<int>(i));
-      for (int k = 0; k < s.variable_count; ++k)
-        s.trained = s.trained || graph_.layout().specs()[static_cast<std::size_t>(s.first_variable + k)].trainable;
+      for (int v = s.first_variable; v < s.first_variable + s.variable_count; ++v)
+        s.trained = s.trained || graph_.layout().specs()[static_cast<std::size_t>(v)].trainable;
       plan_.logits = output;
       plan_.softmax_output = node.layer->ends_in_softmax();
       if (node.layer->ends_in_softmax()) {
@@ -104,6 +132,7 @@ class Planner {
         plan.gpu = &gpu_;
         plan.mode = mode_;
         plan.output = value(s.output).shape;
+        plan.relu = s.relu;
         plan.needs_input_gradient = false;
         for (const int in : s.inputs) {
           plan.inputs.push_back(value(in).shape);
@@ -164,10 +193,16 @@ class Planner {
       const int from = value(s.output).gradient;
       keep_until(from, time);
       const bool same_place = !s.op || s.op->in_place();
+      // What is handed on unchanged needs no copy for one input, nor for those to whose gradient it is added. (Not where an input
+      // stands twice: then the sum would change what is yet to be handed on.)
+      const bool handed_on = s.op && s.op->hands_gradient_on() && std::set<int>(s.inputs.begin(), s.inputs.end()).size() == s.inputs.size();
+      bool given_away = false;
       for (const int in : s.inputs) {
         PlannedValue& to = value(in);
         const bool first = to.gradient == kNowhere;
-        const int place = !to.wants_gradient ? kNowhere : (same_place ? from : make_memory(bytes(in), time));
+        const bool shares = same_place || (handed_on && (!first || !given_away));
+        if (handed_on && first && to.wants_gradient) given_away = true;
+        const int place = !to.wants_gradient ? kNowhere : (shares ? from : make_memory(bytes(in), time));
         s.input_gradients.push_back(place);
         s.adds.push_back(place != kNowhere && !first);
         if (place == kNowhere) continue;
@@ -182,6 +217,7 @@ class Planner {
   LogicalGpu& gpu_;
   std::int64_t batch_;
   Mode mode_;
+  std::vector<int> readers_;  // by node
   ProgramPlan plan_;
 };
 

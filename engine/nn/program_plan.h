@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct PlannedStep {
   int variable_count = 0;
   bool trained = false;  // has variables that are trained
   bool runs_backward = false;
+  std::optional<float> relu;  // the ReLU layer behind this one, done by this step too: its upper bound
 
   int saved = kNowhere;
   int forward_scratch = kNowhere;

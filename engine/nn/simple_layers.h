@@ -1,6 +1,7 @@
-// Layers without variables that keep their input's elements in place: Input, Flatten, ReLU, Softmax.
+// Layers without variables that keep their input's elements in place: Input, Flatten, Reshape, ReLU, Rescaling, Softmax.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,11 +29,38 @@ class FlattenImpl : public LayerImpl {
   bool is_reshape() const override { return true; }
 };
 
+// One extent may be -1: what is left over.
+class ReshapeImpl : public LayerImpl {
+ public:
+  explicit ReshapeImpl(Shape target) : target_shape(std::move(target)) {}
+  std::string class_name() const override { return "Reshape"; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override;
+  std::unique_ptr<LayerOp> plan(const LayerPlan&) const override { return nullptr; }
+  bool is_reshape() const override { return true; }
+
+  Shape target_shape;
+};
+
 class ReLUImpl : public LayerImpl {
  public:
+  explicit ReLUImpl(float bound = std::numeric_limits<float>::infinity()) : max_value(bound) {}
   std::string class_name() const override { return "ReLU"; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override;
+  std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
+  std::optional<float> relu() const override { return max_value; }
+
+  float max_value;
+};
+
+// x * scale + offset, such as Rescaling(1 / 127.5F, -1).
+class RescalingImpl : public LayerImpl {
+ public:
+  RescalingImpl(float factor, float shift) : scale(factor), offset(shift) {}
+  std::string class_name() const override { return "Rescaling"; }
   Shape output_shape(const std::vector<Shape>& inputs) const override { return inputs.at(0); }
   std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
+
+  float scale, offset;
 };
 
 // The layer itself only hands its input on; the program applies the softmax, as behind Dense(10, "softmax").

@@ -101,7 +101,8 @@ std::string summary_text(const Graph& graph, const std::string& model_name) {
     const Node& node = graph.nodes()[i];
     std::int64_t parameters = 0;
     for (int v = 0; v < graph.variable_count(static_cast<int>(i)); ++v) {
-      const VariableSpec& spec = specs[static_cast<std::size_t>(graph.first_variable(static_cast<int>(i)) + v)];
+      const int index = graph.first_variable(static_cast<int>(i)) + v;
+      const VariableSpec& spec = specs[static_cast<std::size_t>(index)];
       parameters += spec.shape.size();
       (spec.trainable ? trained : kept) += spec.shape.size();
     }

@@ -35,8 +35,8 @@ void bias_activation(const OpContext& context, const Tensor& bias, Activation ac
   const bool relu = activation == Activation::relu;
   if (y.size() > 0 && (bias.defined() || relu)) {
     const View<const float> added = bias.defined() ? bias.read() : View<const float>{};
-    launch(*context.stream, "bias_activation", kernels::bias_activation_cost(rows, columns), grid_for_rows(rows, columns), kernels::bias_activation, added, y.view(),
-           rows, columns, relu);
+    launch(*context.stream, "bias_activation", kernels::bias_activation_cost(rows, columns), grid_for_rows(rows, columns),
+           kernels::bias_activation, added, y.view(), rows, columns, relu);
   }
   if (activation == Activation::softmax) softmax(context, y, y);
 }
@@ -55,12 +55,13 @@ void activation_gradient(const OpContext& context, const Tensor& y, Activation a
   }
   const Stream& stream = *context.stream;
   if (activation == Activation::softmax) {
-    launch(stream, "softmax_gradient", kernels::softmax_gradient_cost(rows, columns), grid_for_rows(rows, columns), kernels::softmax_gradient, y.read(), dy.view(), rows,
-           columns);
+    launch(stream, "softmax_gradient", kernels::softmax_gradient_cost(rows, columns), grid_for_rows(rows, columns),
+           kernels::softmax_gradient, y.read(), dy.view(), rows, columns);
   }
   if (!dbias.defined()) {
     if (activation == Activation::relu) {
-      launch(stream, "relu_gradient", kernels::relu_gradient_cost(dy.size()), grid_for_elements(dy.size()), kernels::relu_gradient, y.read(), dy.view());
+      launch(stream, "relu_gradient", kernels::relu_gradient_cost(dy.size()), grid_for_elements(dy.size()), kernels::relu_gradient,
+             y.read(), dy.view());
     }
     return;
   }
@@ -69,13 +70,15 @@ void activation_gradient(const OpContext& context, const Tensor& y, Activation a
   // One chunk is the whole sum.
   const View<float> partial = chunks == 1 ? dbias.view() : View<float>{context.scratch.f32(), chunks * columns};
   if (activation == Activation::relu) {
-    launch(stream, "relu_bias_gradient", kernels::relu_bias_gradient_cost(rows, columns), grid_for_rows(chunks, columns), kernels::relu_bias_gradient, y.read(), dy.view(),
-           partial, rows, columns);
+    launch(stream, "relu_bias_gradient", kernels::relu_bias_gradient_cost(rows, columns), grid_for_rows(chunks, columns),
+           kernels::relu_bias_gradient, y.read(), dy.view(), partial, rows, columns);
   } else {
-    launch(stream, "column_sums", kernels::column_sums_cost(rows, columns), grid_for_rows(chunks, columns), kernels::column_sums, dy.read(), partial, rows, columns);
+    launch(stream, "column_sums", kernels::column_sums_cost(rows, columns), grid_for_rows(chunks, columns), kernels::column_sums, dy.read(),
+           partial, rows, columns);
   }
   if (chunks > 1) {
-    launch(stream, "add_chunks", kernels::add_chunks_cost(chunks, columns), grid_for_elements(columns), kernels::add_chunks, partial, dbias.view(), chunks, columns);
+    launch(stream, "add_chunks", kernels::add_chunks_cost(chunks, columns), grid_for_elements(columns), kernels::add_chunks, partial,
+           dbias.view(), chunks, columns);
   }
 }
 
@@ -83,7 +86,8 @@ void softmax(const OpContext& context, const Tensor& x, const Tensor& y) {
   expect_size("softmax", "the output", y, x.size());
   if (x.size() == 0) return;
   const auto [rows, columns] = as_matrix(x);
-  launch(*context.stream, "softmax", kernels::softmax_cost(rows, columns), grid_for_rows(rows, columns), kernels::softmax, x.read(), y.view(), rows, columns);
+  launch(*context.stream, "softmax", kernels::softmax_cost(rows, columns), grid_for_rows(rows, columns), kernels::softmax, x.read(),
+         y.view(), rows, columns);
 }
 
 }  // namespace ops

@@ -81,9 +81,11 @@ void check_spec(const ConvolutionSpec& s) {
   if (s.kernel_h < 1 || s.kernel_w < 1 || s.stride_h < 1 || s.stride_w < 1 || s.dilation_h < 1 || s.dilation_w < 1) {
     throw Error("Convolution: kernel, stride and dilation are at least 1.");
   }
-  if (s.height + s.pad_top + s.pad_bottom < s.dilation_h * (s.kernel_h - 1) + 1 || s.width + s.pad_left + s.pad_right < s.dilation_w * (s.kernel_w - 1) + 1) {
-    throw Error("Convolution: a kernel of " + std::to_string(s.kernel_h) + " x " + std::to_string(s.kernel_w) + " is larger than the padded image of " +
-                std::to_string(s.height + s.pad_top + s.pad_bottom) + " x " + std::to_string(s.width + s.pad_left + s.pad_right) + ".");
+  if (s.height + s.pad_top + s.pad_bottom < s.dilation_h * (s.kernel_h - 1) + 1 ||
+      s.width + s.pad_left + s.pad_right < s.dilation_w * (s.kernel_w - 1) + 1) {
+    throw Error("Convolution: a kernel of " + std::to_string(s.kernel_h) + " x " + std::to_string(s.kernel_w) +
+                " is larger than the padded image of " + std::to_string(s.height + s.pad_top + s.pad_bottom) + " x " +
+                std::to_string(s.width + s.pad_left + s.pad_right) + ".");
   }
 }
 
@@ -111,7 +113,8 @@ struct Convolution::Plans {
     plan->run(handle, {image, scratch, output}, plan->workspace_bytes() > 0 ? scratch + filter_bytes() : nullptr);
   }
   void transpose(const OpContext& context, View<const float> from, View<float> to, std::int64_t rows, std::int64_t columns) const {
-    launch(*context.stream, "transpose", kernels::transpose_cost(rows, columns), grid_for_rows(columns, rows), kernels::transpose, from, to, rows, columns);
+    launch(*context.stream, "transpose", kernels::transpose_cost(rows, columns), grid_for_rows(columns, rows), kernels::transpose, from, to,
+           rows, columns);
   }
   View<float> scratch_filter(const OpContext& context) const { return {context.scratch.f32(), filter_size()}; }
 };
@@ -120,8 +123,9 @@ Convolution::Convolution(LogicalGpu& gpu, const ConvolutionSpec& s, bool needs_i
   check_spec(s);
   const auto i = [](std::int64_t extent) { return static_cast<std::int32_t>(extent); };
   plans_->spec = s;
-  plans_->shape = {i(s.batch),        i(s.height),      i(s.width),    i(s.in_channels), i(s.out_channels), i(s.out_height()), i(s.out_width()), i(s.kernel_h),
-                   i(s.kernel_w),     i(s.stride_h),    i(s.stride_w), i(s.dilation_h),  i(s.dilation_w),   i(s.pad_top),      i(s.pad_left)};
+  plans_->shape = {i(s.batch),        i(s.height),      i(s.width),      i(s.in_channels), i(s.out_channels),
+                   i(s.out_height()), i(s.out_width()), i(s.kernel_h),   i(s.kernel_w),    i(s.stride_h),
+                   i(s.stride_w),     i(s.dilation_h),  i(s.dilation_w), i(s.pad_top),     i(s.pad_left)};
   if (s.batch == 0) return;
   const DeviceGuard guard(gpu.physical());
   plans_->handle = gpu.dnn();
@@ -135,7 +139,8 @@ Convolution::Convolution(Convolution&&) noexcept = default;
 Convolution& Convolution::operator=(Convolution&&) noexcept = default;
 
 std::size_t Convolution::scratch_bytes() const {
-  return std::max({plans_->scratch_for(plans_->forward), plans_->scratch_for(plans_->backward_data), plans_->scratch_for(plans_->backward_filter)});
+  return std::max(
+      {plans_->scratch_for(plans_->forward), plans_->scratch_for(plans_->backward_data), plans_->scratch_for(plans_->backward_filter)});
 }
 
 bool Convolution::uses_dnn() const { return plans_->forward.has_value(); }
@@ -153,8 +158,8 @@ void Convolution::forward(const OpContext& context, const Tensor& x, const Tenso
     return;
   }
   launch(*context.stream, "convolution_forward", kernels::convolution_forward_cost(p.shape),
-         grid_for_rows(p.spec.batch * p.spec.out_height() * p.spec.out_width(), (p.spec.out_channels + 7) / 8), kernels::convolution_forward, p.shape, x.read(),
-         filter.read(), y.view());
+         grid_for_rows(p.spec.batch * p.spec.out_height() * p.spec.out_width(), (p.spec.out_channels + 7) / 8),
+         kernels::convolution_forward, p.shape, x.read(), filter.read(), y.view());
 }
 
 void Convolution::backward_data(const OpContext& context, const Tensor& dy, const Tensor& filter, const Tensor& dx) const {
@@ -170,8 +175,8 @@ void Convolution::backward_data(const OpContext& context, const Tensor& dy, cons
     return;
   }
   launch(*context.stream, "convolution_backward_data", kernels::convolution_backward_data_cost(p.shape),
-         grid_for_rows(p.spec.batch * p.spec.height * p.spec.width, p.spec.in_channels), kernels::convolution_backward_data, p.shape, dy.read(), filter.read(),
-         dx.view());
+         grid_for_rows(p.spec.batch * p.spec.height * p.spec.width, p.spec.in_channels), kernels::convolution_backward_data, p.shape,
+         dy.read(), filter.read(), dx.view());
 }
 
 void Convolution::backward_filter(const OpContext& context, const Tensor& x, const Tensor& dy, const Tensor& dfilter) const {
@@ -186,7 +191,8 @@ void Convolution::backward_filter(const OpContext& context, const Tensor& x, con
   }
   // Without samples the sum is empty, and the kernel writes zeros.
   launch(*context.stream, "convolution_backward_filter", kernels::convolution_backward_filter_cost(p.shape),
-         grid_for_rows(p.taps(), (p.spec.out_channels + 7) / 8), kernels::convolution_backward_filter, p.shape, x.read(), dy.read(), dfilter.view());
+         grid_for_rows(p.taps(), (p.spec.out_channels + 7) / 8), kernels::convolution_backward_filter, p.shape, x.read(), dy.read(),
+         dfilter.view());
 }
 
 }  // namespace lockstep::ops

@@ -22,19 +22,22 @@ MatrixShape expect_shapes(const char* operation, const Tensor& scores, const Ten
 
 }  // namespace
 
-void sparse_cross_entropy(const OpContext& context, const Tensor& logits, const Tensor& labels, float scale, const Tensor& losses, const Tensor& dlogits) {
+void sparse_cross_entropy(const OpContext& context, const Tensor& logits, const Tensor& labels, float scale, const Tensor& losses,
+                          const Tensor& dlogits) {
   const auto [rows, columns] = expect_shapes("sparse_cross_entropy", logits, labels, losses, dlogits);
   if (rows == 0) return;
-  launch(*context.stream, "sparse_cross_entropy", kernels::sparse_cross_entropy_cost(rows, columns, dlogits.defined()), grid_for_rows(rows, columns),
-         kernels::sparse_cross_entropy, logits.read(), labels.read_i32(), scale, losses.view(), optional(dlogits), rows, columns);
+  launch(*context.stream, "sparse_cross_entropy", kernels::sparse_cross_entropy_cost(rows, columns, dlogits.defined()),
+         grid_for_rows(rows, columns), kernels::sparse_cross_entropy, logits.read(), labels.read_i32(), scale, losses.view(),
+         optional(dlogits), rows, columns);
 }
 
-void sparse_cross_entropy_probabilities(const OpContext& context, const Tensor& probabilities, const Tensor& labels, float scale, const Tensor& losses,
-                                        const Tensor& dprobabilities) {
+void sparse_cross_entropy_probabilities(const OpContext& context, const Tensor& probabilities, const Tensor& labels, float scale,
+                                        const Tensor& losses, const Tensor& dprobabilities) {
   const auto [rows, columns] = expect_shapes("sparse_cross_entropy_probabilities", probabilities, labels, losses, dprobabilities);
   if (rows == 0) return;
-  launch(*context.stream, "sparse_cross_entropy_probabilities", kernels::sparse_cross_entropy_probabilities_cost(rows, columns, dprobabilities.defined()),
-         grid_for_rows(rows, columns), kernels::sparse_cross_entropy_probabilities, probabilities.read(), labels.read_i32(), scale, losses.view(),
+  launch(*context.stream, "sparse_cross_entropy_probabilities",
+         kernels::sparse_cross_entropy_probabilities_cost(rows, columns, dprobabilities.defined()), grid_for_rows(rows, columns),
+         kernels::sparse_cross_entropy_probabilities, probabilities.read(), labels.read_i32(), scale, losses.view(),
          optional(dprobabilities), rows, columns);
 }
 
@@ -48,8 +51,8 @@ void add_correct(const OpContext& context, const Tensor& scores, const Tensor& l
   const auto [rows, columns] = as_matrix(scores);
   expect_size("add_correct", "the labels", labels, rows);
   if (rows == 0) return;
-  launch(*context.stream, "add_correct", kernels::add_correct_cost(rows, columns), grid_for_rows(1, 128), kernels::add_correct, scores.read(), labels.read_i32(),
-         View<double>{sums + slot, 1}, rows, columns);
+  launch(*context.stream, "add_correct", kernels::add_correct_cost(rows, columns), grid_for_rows(1, 128), kernels::add_correct,
+         scores.read(), labels.read_i32(), View<double>{sums + slot, 1}, rows, columns);
 }
 
 }  // namespace lockstep::ops

@@ -8,9 +8,11 @@ namespace lockstep::ops {
 // losses(batch) = -log softmax(logits)[label] (max-subtracted); if dlogits is defined, dlogits = (softmax - onehot) * scale,
 // where scale is 1 / global batch: gradients are weighted by samples, not by replicas.
 // A label outside [0, classes) makes that sample's loss NaN and its gradient NaN: never an access out of bounds.
-void sparse_cross_entropy(const OpContext& context, const Tensor& logits, const Tensor& labels, float scale, const Tensor& losses, const Tensor& dlogits);
+void sparse_cross_entropy(const OpContext& context, const Tensor& logits, const Tensor& labels, float scale, const Tensor& losses,
+                          const Tensor& dlogits);
 // The same from probabilities (Keras clips them to [1e-7, 1 - 1e-7]).
-void sparse_cross_entropy_probabilities(const OpContext& context, const Tensor& probabilities, const Tensor& labels, float scale, const Tensor& losses, const Tensor& dprobabilities);
+void sparse_cross_entropy_probabilities(const OpContext& context, const Tensor& probabilities, const Tensor& labels, float scale,
+                                        const Tensor& losses, const Tensor& dprobabilities);
 
 // Sums kept on the device, in double, per replica: they are read when somebody looks.
 struct RunningSums {  // an array of doubles on the device

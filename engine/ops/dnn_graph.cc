@@ -23,7 +23,8 @@ std::vector<cudnnBackendNumericalNote_t> notes_of(const DnnDescriptor& config) {
   LOCKSTEP_CHECK(cudnnBackendGetAttribute(slot, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, 0, &count, nullptr));
   std::vector<cudnnBackendNumericalNote_t> notes(static_cast<std::size_t>(count));
   if (count > 0) {
-    LOCKSTEP_CHECK(cudnnBackendGetAttribute(slot, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, count, &count, notes.data()));
+    LOCKSTEP_CHECK(
+        cudnnBackendGetAttribute(slot, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, count, &count, notes.data()));
     notes.resize(static_cast<std::size_t>(count));
   }
   return notes;
@@ -43,13 +44,15 @@ std::vector<DnnDescriptor> ask(const DnnDescriptor& graph, cudnnBackendHeurMode_
   std::vector<DnnDescriptor> configs;
   if (cudnnBackendFinalize(heuristic.get()) != CUDNN_STATUS_SUCCESS) return configs;
   std::int64_t count = 0;
-  if (cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr) != CUDNN_STATUS_SUCCESS) {
+  if (cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr) !=
+      CUDNN_STATUS_SUCCESS) {
     return configs;
   }
   std::vector<cudnnBackendDescriptor_t> slots;
   for (std::int64_t i = 0; i < count; ++i) slots.push_back(configs.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR).get());
   if (count == 0) return configs;
-  LOCKSTEP_CHECK(cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, slots.data()));
+  LOCKSTEP_CHECK(
+      cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, slots.data()));
   configs.erase(configs.begin() + static_cast<std::ptrdiff_t>(count), configs.end());
   return configs;
 }

@@ -48,13 +48,15 @@ class DnnDescriptor {
   cudnnBackendDescriptor_t descriptor_ = nullptr;
 };
 
-// A tensor of float with its unique id in the graph. Extents are in cuDNN's logical order (N, C, H, W or K, C, R, S), strides say how it lies.
+// A tensor of float with its unique id in the graph. Extents are in cuDNN's logical order (N, C, H, W or K, C, R, S), strides say how it
+// lies.
 DnnDescriptor dnn_tensor(std::int64_t uid, const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& strides);
 
 // An execution plan for one operation, and the pack of pointers it was last run with.
 class DnnPlan {
  public:
-  // The first plan cuDNN's heuristics offer that gives the same bits every time, in full single precision; none where there is no such plan.
+  // The first plan cuDNN's heuristics offer that gives the same bits every time, in full single precision; none where there is no such
+  // plan.
   static std::optional<DnnPlan> make(cudnnHandle_t handle, const DnnDescriptor& operation);
 
   std::size_t workspace_bytes() const { return static_cast<std::size_t>(workspace_bytes_); }

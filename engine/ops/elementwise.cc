@@ -50,7 +50,8 @@ void checksum(const OpContext& context, const Tensor& x, std::uint64_t* result) 
   const View<std::uint64_t> sums = several ? View<std::uint64_t>{static_cast<std::uint64_t*>(context.scratch.raw()), parts} : total;
   launch(*context.stream, "checksum", kernels::checksum_cost(words.count), grid_for_rows(parts, 64), kernels::checksum, words, sums);
   if (several) {
-    launch(*context.stream, "checksum_total", kernels::checksum_total_cost(parts), grid_for_rows(1, 64), kernels::checksum_total, sums, total);
+    launch(*context.stream, "checksum_total", kernels::checksum_total_cost(parts), grid_for_rows(1, 64), kernels::checksum_total, sums,
+           total);
   }
 }
 

@@ -48,8 +48,10 @@ struct Matmul::Plan {
 void Matmul::Plan::choose() {
   cublasLtMatmulPreference_t preference = nullptr;
   LOCKSTEP_CHECK(cublasLtMatmulPreferenceCreate(&preference));
-  const std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, cublasStatus_t (*)(cublasLtMatmulPreference_t)> owner(preference, cublasLtMatmulPreferenceDestroy);
-  LOCKSTEP_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kMaxWorkspace, sizeof kMaxWorkspace));
+  const std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, cublasStatus_t (*)(cublasLtMatmulPreference_t)> owner(
+      preference, cublasLtMatmulPreferenceDestroy);
+  LOCKSTEP_CHECK(
+      cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kMaxWorkspace, sizeof kMaxWorkspace));
   constexpr std::array kAlignments = {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                                       CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
   for (const auto attribute : kAlignments) {
@@ -75,13 +77,14 @@ Matmul::Matmul(LogicalGpu& gpu, const Spec& spec) : plan_(std::make_unique<Plan>
   LOCKSTEP_CHECK(cublasLtMatmulDescCreate(&plan.operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   plan.set(CUBLASLT_MATMUL_DESC_TRANSA, spec.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   plan.set(CUBLASLT_MATMUL_DESC_TRANSB, spec.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-  const cublasLtEpilogue_t epilogue = spec.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : (spec.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT);
+  const cublasLtEpilogue_t epilogue =
+      spec.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : (spec.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT);
   plan.set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
   // b is k x n (or n x k) row-major: column-major n x k with n rows (or k x n with k rows).
-  LOCKSTEP_CHECK(cublasLtMatrixLayoutCreate(&plan.left, CUDA_R_32F, rows(spec.transpose_b ? spec.k : spec.n), rows(spec.transpose_b ? spec.n : spec.k),
-                                            spec.transpose_b ? spec.k : spec.n));
-  LOCKSTEP_CHECK(cublasLtMatrixLayoutCreate(&plan.right, CUDA_R_32F, rows(spec.transpose_a ? spec.m : spec.k), rows(spec.transpose_a ? spec.k : spec.m),
-                                            spec.transpose_a ? spec.m : spec.k));
+  LOCKSTEP_CHECK(cublasLtMatrixLayoutCreate(&plan.left, CUDA_R_32F, rows(spec.transpose_b ? spec.k : spec.n),
+                                            rows(spec.transpose_b ? spec.n : spec.k), spec.transpose_b ? spec.k : spec.n));
+  LOCKSTEP_CHECK(cublasLtMatrixLayoutCreate(&plan.right, CUDA_R_32F, rows(spec.transpose_a ? spec.m : spec.k),
+                                            rows(spec.transpose_a ? spec.k : spec.m), spec.transpose_a ? spec.m : spec.k));
   LOCKSTEP_CHECK(cublasLtMatrixLayoutCreate(&plan.product, CUDA_R_32F, rows(spec.n), rows(spec.m), spec.n));
   plan.choose();
 }
@@ -111,8 +114,9 @@ void Matmul::run(const OpContext& context, const Tensor& a, const Tensor& b, con
   }
   const float one = 1;
   const float zero = 0;
-  LOCKSTEP_CHECK(cublasLtMatmul(plan.handle, plan.operation, &one, b.raw(), plan.left, a.raw(), plan.right, &zero, c.raw(), plan.product, c.raw(), plan.product,
-                                &plan.choice.algo, scratch_bytes() > 0 ? context.scratch.raw() : nullptr, scratch_bytes(), context.stream->get()));
+  LOCKSTEP_CHECK(cublasLtMatmul(plan.handle, plan.operation, &one, b.raw(), plan.left, a.raw(), plan.right, &zero, c.raw(), plan.product,
+                                c.raw(), plan.product, &plan.choice.algo, scratch_bytes() > 0 ? context.scratch.raw() : nullptr,
+                                scratch_bytes(), context.stream->get()));
 }
 
 }  // namespace lockstep::ops

@@ -8,8 +8,8 @@ namespace lockstep {
 
 struct OpContext {
   LogicalGpu* gpu = nullptr;
-  Stream* stream = nullptr;      // usually gpu->compute()
-  Tensor scratch;                // bytes an op asked for when it was planned; shared by all ops of a stream, one after the other
+  Stream* stream = nullptr;  // usually gpu->compute()
+  Tensor scratch;            // bytes an op asked for when it was planned; shared by all ops of a stream, one after the other
 };
 
 }  // namespace lockstep

@@ -14,7 +14,8 @@ void adam(const OpContext& context, const AdamStep& step, const Tensor& gradient
   expect_size("adam", "v", v, n);
   if (n == 0) return;
   const kernels::AdamConstants constants{step.alpha, static_cast<float>(1 - step.beta1), static_cast<float>(1 - step.beta2), step.epsilon};
-  launch(*context.stream, "adam", kernels::adam_cost(n), grid_for_elements(n), kernels::adam, constants, gradient.read(), weights.view(), m.view(), v.view());
+  launch(*context.stream, "adam", kernels::adam_cost(n), grid_for_elements(n), kernels::adam, constants, gradient.read(), weights.view(),
+         m.view(), v.view());
 }
 
 void sgd(const OpContext& context, const SgdStep& step, const Tensor& gradient, const Tensor& weights, const Tensor& momentum) {
@@ -26,8 +27,8 @@ void sgd(const OpContext& context, const SgdStep& step, const Tensor& gradient, 
     return;
   }
   expect_size("sgd", "the momentum", momentum, n);
-  launch(*context.stream, "sgd_momentum", kernels::sgd_momentum_cost(n), grid_for_elements(n), kernels::sgd_momentum, step.rate, step.momentum, step.nesterov,
-         gradient.read(), weights.view(), momentum.view());
+  launch(*context.stream, "sgd_momentum", kernels::sgd_momentum_cost(n), grid_for_elements(n), kernels::sgd_momentum, step.rate,
+         step.momentum, step.nesterov, gradient.read(), weights.view(), momentum.view());
 }
 
 }  // namespace lockstep::ops

@@ -11,13 +11,14 @@ namespace {
 
 kernels::PoolShape shape_of(const PoolingSpec& s) {
   const auto i = [](std::int64_t extent) { return static_cast<std::int32_t>(extent); };
-  return {i(s.batch), i(s.height), i(s.width),  i(s.channels), i(s.out_height()), i(s.out_width()),
-          i(s.pool_h), i(s.pool_w), i(s.stride_h), i(s.stride_w), i(s.pad_top), i(s.pad_left)};
+  return {i(s.batch),  i(s.height), i(s.width),    i(s.channels), i(s.out_height()), i(s.out_width()),
+          i(s.pool_h), i(s.pool_w), i(s.stride_h), i(s.stride_w), i(s.pad_top),      i(s.pad_left)};
 }
 
 // Keras' default: windows of 2x2 side by side, no padding.
 bool is_2x2(const PoolingSpec& s) {
-  return s.pool_h == 2 && s.pool_w == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top == 0 && s.pad_bottom == 0 && s.pad_left == 0 && s.pad_right == 0;
+  return s.pool_h == 2 && s.pool_w == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top == 0 && s.pad_bottom == 0 && s.pad_left == 0 &&
+         s.pad_right == 0;
 }
 
 std::int64_t inputs(const PoolingSpec& s) { return s.batch * s.height * s.width * s.channels; }
@@ -32,13 +33,15 @@ void max_pooling(const OpContext& context, const PoolingSpec& spec, const Tensor
   const kernels::PoolShape shape = shape_of(spec);
   const Grid grid = grid_for_rows(spec.batch * spec.out_height() * spec.out_width(), spec.channels);
   if (is_2x2(spec)) {
-    launch(*context.stream, "max_pooling_2x2", kernels::max_pooling_2x2_cost(shape), grid, kernels::max_pooling_2x2, shape, x.read(), y.view());
+    launch(*context.stream, "max_pooling_2x2", kernels::max_pooling_2x2_cost(shape), grid, kernels::max_pooling_2x2, shape, x.read(),
+           y.view());
   } else {
     launch(*context.stream, "max_pooling", kernels::max_pooling_cost(shape), grid, kernels::max_pooling, shape, x.read(), y.view());
   }
 }
 
-void max_pooling_gradient(const OpContext& context, const PoolingSpec& spec, const Tensor& x, const Tensor& y, const Tensor& dy, const Tensor& dx) {
+void max_pooling_gradient(const OpContext& context, const PoolingSpec& spec, const Tensor& x, const Tensor& y, const Tensor& dy,
+                          const Tensor& dx) {
   expect_size("max_pooling_gradient", "the input", x, inputs(spec));
   expect_size("max_pooling_gradient", "the output", y, outputs(spec));
   expect_size("max_pooling_gradient", "the output's gradient", dy, outputs(spec));
@@ -47,12 +50,12 @@ void max_pooling_gradient(const OpContext& context, const PoolingSpec& spec, con
   const kernels::PoolShape shape = shape_of(spec);
   if (is_2x2(spec)) {
     const Grid grid = grid_for_rows(spec.batch * ((spec.height + 1) / 2) * ((spec.width + 1) / 2), spec.channels);
-    launch(*context.stream, "max_pooling_gradient_2x2", kernels::max_pooling_gradient_2x2_cost(shape), grid, kernels::max_pooling_gradient_2x2, shape, x.read(),
-           y.read(), dy.read(), dx.view());
+    launch(*context.stream, "max_pooling_gradient_2x2", kernels::max_pooling_gradient_2x2_cost(shape), grid,
+           kernels::max_pooling_gradient_2x2, shape, x.read(), y.read(), dy.read(), dx.view());
   } else {
     const Grid grid = grid_for_rows(spec.batch * spec.height * spec.width, spec.channels);
-    launch(*context.stream, "max_pooling_gradient", kernels::max_pooling_gradient_cost(shape), grid, kernels::max_pooling_gradient, shape, x.read(), y.read(),
-           dy.read(), dx.view());
+    launch(*context.stream, "max_pooling_gradient", kernels::max_pooling_gradient_cost(shape), grid, kernels::max_pooling_gradient, shape,
+           x.read(), y.read(), dy.read(), dx.view());
   }
 }
 

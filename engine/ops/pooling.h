@@ -16,6 +16,7 @@ struct PoolingSpec {
 
 void max_pooling(const OpContext& context, const PoolingSpec& spec, const Tensor& x, const Tensor& y);
 // The gradient goes to the first maximum of each window, in row-major order, as in TensorFlow. Writes all of dx.
-void max_pooling_gradient(const OpContext& context, const PoolingSpec& spec, const Tensor& x, const Tensor& y, const Tensor& dy, const Tensor& dx);
+void max_pooling_gradient(const OpContext& context, const PoolingSpec& spec, const Tensor& x, const Tensor& y, const Tensor& dy,
+                          const Tensor& dx);
 
 }  // namespace lockstep::ops

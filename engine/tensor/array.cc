@@ -13,7 +13,8 @@ Array Array::slice(std::int64_t first, std::int64_t n) const {
   }
   Array part(shape_.sample().batched(n), dtype_);
   const std::size_t sample_bytes = static_cast<std::size_t>(shape_.sample().size()) * size_of(dtype_);
-  if (part.bytes() > 0) std::memcpy(part.raw(), static_cast<const unsigned char*>(raw()) + static_cast<std::size_t>(first) * sample_bytes, part.bytes());
+  if (part.bytes() > 0)
+    std::memcpy(part.raw(), static_cast<const unsigned char*>(raw()) + static_cast<std::size_t>(first) * sample_bytes, part.bytes());
   return part;
 }
 

@@ -57,8 +57,8 @@ std::string who_holds_what(const ArenaState& state) {
 }
 
 std::string refusal(const ArenaState& state, std::size_t bytes, const std::string& owner, const std::string& why) {
-  std::string text = owner + " asked for " + mebibytes(bytes) + " on " + state.gpu_name + ", but " + why + ": " + mebibytes(state.used) + " of " +
-                     mebibytes(state.limit) + " are taken";
+  std::string text = owner + " asked for " + mebibytes(bytes) + " on " + state.gpu_name + ", but " + why + ": " + mebibytes(state.used) +
+                     " of " + mebibytes(state.limit) + " are taken";
   text += state.holdings.empty() ? "." : ", largest first:" + who_holds_what(state);
   return text + "\nA smaller batch needs less; so does a larger memory limit in split_gpu, where the GPU has room.";
 }
@@ -69,7 +69,8 @@ Buffer::~Buffer() {
   if (!arena_) return;
   if (data_ != nullptr) {
     int previous = 0;
-    const bool switched = cudaGetDevice(&previous) == cudaSuccess && previous != arena_->physical && cudaSetDevice(arena_->physical) == cudaSuccess;
+    const bool switched =
+        cudaGetDevice(&previous) == cudaSuccess && previous != arena_->physical && cudaSetDevice(arena_->physical) == cudaSuccess;
     static_cast<void>(cudaFree(data_));
     if (switched) static_cast<void>(cudaSetDevice(previous));
   }
@@ -81,7 +82,10 @@ Buffer::~Buffer() {
 }
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : arena_(std::move(other.arena_)), data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)), id_(std::exchange(other.id_, 0)) {
+    : arena_(std::move(other.arena_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      id_(std::exchange(other.id_, 0)) {
   other.arena_.reset();
 }
 
@@ -116,7 +120,8 @@ Buffer Arena::allocate(std::size_t bytes, const std::string& owner) {
     const cudaError_t status = cudaMalloc(&data, size);
     if (status == cudaErrorMemoryAllocation) {
       static_cast<void>(cudaGetLastError());
-      throw Error(refusal(*state_, bytes, owner, "the GPU itself is full, its limit notwithstanding (another program, or another logical GPU of it)"));
+      throw Error(refusal(*state_, bytes, owner,
+                          "the GPU itself is full, its limit notwithstanding (another program, or another logical GPU of it)"));
     }
     check_call(status, "cudaMalloc(&data, size)", __FILE__, __LINE__);
   }

@@ -20,7 +20,7 @@ constexpr std::size_t kMib = std::size_t{1024} * 1024;
 
 struct Registry {
   std::mutex mutex;
-  std::map<int, std::vector<GpuId>> splits;                   // by physical GPU
+  std::map<int, std::vector<GpuId>> splits;                     // by physical GPU
   std::map<std::string, std::weak_ptr<const GpuClaim>> claims;  // by name
 };
 
@@ -87,10 +87,12 @@ std::vector<GpuId> split_gpu(int physical, const std::vector<std::int64_t>& limi
   const std::size_t total = memory_of(physical) / kMib;
   std::vector<GpuId> gpus;
   for (const std::int64_t limit : limits_mib) {
-    if (limit <= 0) throw Error("split_gpu: a memory limit of " + std::to_string(limit) + " MiB leaves no memory; limits are positive numbers of MiB.");
+    if (limit <= 0)
+      throw Error("split_gpu: a memory limit of " + std::to_string(limit) + " MiB leaves no memory; limits are positive numbers of MiB.");
     sum = static_cast<std::size_t>(limit) > total ? total + 1 : sum + static_cast<std::size_t>(limit);
     if (sum > total) {
-      throw Error("The memory limits add up to more than " + gpu + " has (" + std::to_string(total) + " MiB): use smaller limits or fewer logical GPUs.");
+      throw Error("The memory limits add up to more than " + gpu + " has (" + std::to_string(total) +
+                  " MiB): use smaller limits or fewer logical GPUs.");
     }
     gpus.push_back({physical, static_cast<int>(gpus.size()), limit});
   }
@@ -119,7 +121,8 @@ GpuId parse_gpu(const std::string& name) {
     text.erase(0, 4);
   }
   if (!good || !parse_number(text, id.physical)) {
-    throw Error("\"" + name + "\" does not name a GPU: write \"/gpu:0\", \"gpu:0\" or \"0\", and \"/gpu:0/logical:1\" for a part of a split one.");
+    throw Error("\"" + name +
+                "\" does not name a GPU: write \"/gpu:0\", \"gpu:0\" or \"0\", and \"/gpu:0/logical:1\" for a part of a split one.");
   }
   check_exists(id.physical);
   if (id.logical >= 0) {
@@ -127,8 +130,9 @@ GpuId parse_gpu(const std::string& name) {
     const std::lock_guard lock(state.mutex);
     const auto split = state.splits.find(id.physical);
     if (split == state.splits.end() || static_cast<std::size_t>(id.logical) >= split->second.size()) {
-      throw Error("There is no " + id.name() + ": GPU " + std::to_string(id.physical) +
-                  (split == state.splits.end() ? " is not split." : " was split into " + plural(split->second.size(), "logical GPU") + "."));
+      throw Error(
+          "There is no " + id.name() + ": GPU " + std::to_string(id.physical) +
+          (split == state.splits.end() ? " is not split." : " was split into " + plural(split->second.size(), "logical GPU") + "."));
     }
     return split->second[static_cast<std::size_t>(id.logical)];
   }
@@ -146,8 +150,9 @@ std::shared_ptr<const GpuClaim> claim_gpu(const GpuId& id) {
   Registry& state = registry();
   const std::lock_guard lock(state.mutex);
   if (const auto split = state.splits.find(full.physical); full.logical < 0 && split != state.splits.end()) {
-    throw Error("GPU " + std::to_string(full.physical) + " was split into " + plural(split->second.size(), "logical GPU") + ": use " + split->second.front().name() +
-                (split->second.size() > 1 ? " to " + split->second.back().name() : "") + ", not the whole of it.");
+    throw Error("GPU " + std::to_string(full.physical) + " was split into " + plural(split->second.size(), "logical GPU") + ": use " +
+                split->second.front().name() + (split->second.size() > 1 ? " to " + split->second.back().name() : "") +
+                ", not the whole of it.");
   }
   std::weak_ptr<const GpuClaim>& known = state.claims[full.name()];
   if (auto claim = known.lock()) return claim;
@@ -160,7 +165,8 @@ void forget_splits() {
   Registry& state = registry();
   const std::lock_guard lock(state.mutex);
   for (const auto& [physical, split] : state.splits) {
-    if (in_use(state, physical)) throw Error("GPU " + std::to_string(physical) + " is in use: its split is forgotten only after its models and strategies are gone.");
+    if (in_use(state, physical))
+      throw Error("GPU " + std::to_string(physical) + " is in use: its split is forgotten only after its models and strategies are gone.");
   }
   state.splits.clear();
   state.claims.clear();

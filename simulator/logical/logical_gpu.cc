@@ -22,7 +22,11 @@ struct LogicalGpu::Handles {
 };
 
 LogicalGpu::LogicalGpu(const GpuId& id)
-    : claim_(claim_gpu(id)), id_(claim_->id), arena_(claim_->arena), compute_(id_.physical), communication_(id_.physical),
+    : claim_(claim_gpu(id)),
+      id_(claim_->id),
+      arena_(claim_->arena),
+      compute_(id_.physical),
+      communication_(id_.physical),
       handles_(std::make_unique<Handles>()) {}
 
 LogicalGpu::~LogicalGpu() {

@@ -16,7 +16,9 @@
 
 namespace lockstep {
 
-std::string json_text(const std::string& text) { return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
+std::string json_text(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 namespace {
 
@@ -58,9 +60,7 @@ class Events {
   void name(const char* kind, int thread, const std::string& text) {
     begin("M", thread) << R"(,"name":")" << kind << R"(","args":{"name":)" << json_text(text) << "}" << end;
   }
-  void sort_index(int thread) {
-    begin("M", thread) << R"(,"name":"thread_sort_index","args":{"sort_index":)" << thread << "}" << end;
-  }
+  void sort_index(int thread) { begin("M", thread) << R"(,"name":"thread_sort_index","args":{"sort_index":)" << thread << "}" << end; }
 
  private:
   std::ostream& out_;
@@ -121,12 +121,8 @@ nlohmann::json summary(const std::vector<Span>& spans) {
   const PhaseFigures figures = phase_figures(spans);
   nlohmann::json phases;
   for (std::size_t phase = 0; phase < kPhaseNames.size(); ++phase) phases[kPhaseNames[phase]] = figures.phase_ms[phase];
-  return {{"producer", "Lockstep"},
-          {"replicas", figures.replicas},
-          {"steps", figures.steps},
-          {"mean step ms", figures.step_ms},
-          {"mean ms by phase", phases},
-          {"mean exposed all-reduce ms", figures.exposed_all_reduce_ms}};
+  return {{"producer", "Lockstep"},          {"replicas", figures.replicas}, {"steps", figures.steps},
+          {"mean step ms", figures.step_ms}, {"mean ms by phase", phases},   {"mean exposed all-reduce ms", figures.exposed_all_reduce_ms}};
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ PhaseFigures phase_figures(const std::vector<Span>& spans) {
   }
   for (const Span& span : spans) {
     if (span.depth > 0 || span.phase != Phase::all_reduce || !steps.count(span.step)) continue;
-    figures.exposed_all_reduce_ms += static_cast<double>(uncovered(span.begin_ns, span.end_ns, cells[{span.step, span.replica}].computing)) / 1e6;
+    figures.exposed_all_reduce_ms +=
+        static_cast<double>(uncovered(span.begin_ns, span.end_ns, cells[{span.step, span.replica}].computing)) / 1e6;
   }
   figures.steps = static_cast<std::int64_t>(steps.size());
   figures.replicas = static_cast<int>(replicas.size());
@@ -75,15 +76,17 @@ PhaseFigures phase_figures(const std::vector<Span>& spans) {
 std::string Tracer::phase_summary() const {
   const PhaseFigures figures = phase_figures(spans());
   if (figures.steps == 0) return "No step was traced.\n";
-  std::string text = "Where the time of a step went (mean of " + std::to_string(figures.steps) + (figures.steps == 1 ? " step on " : " steps on ") +
-                     std::to_string(figures.replicas) + (figures.replicas == 1 ? " replica):\n" : " replicas):\n");
+  std::string text = "Where the time of a step went (mean of " + std::to_string(figures.steps) +
+                     (figures.steps == 1 ? " step on " : " steps on ") + std::to_string(figures.replicas) +
+                     (figures.replicas == 1 ? " replica):\n" : " replicas):\n");
   text += "  phase                    ms     share\n";
   const double whole = figures.step_ms > 0 ? figures.step_ms : 1;
   for (std::size_t phase = 0; phase < kPhaseNames.size(); ++phase) {
     std::array<char, 80> note{};
     const double ms = figures.phase_ms[phase];
     if (static_cast<Phase>(phase) == Phase::all_reduce && ms > 0) {
-      std::snprintf(note.data(), note.size(), "(%.0f %% of it hidden behind local gradients)", 100 * (1 - figures.exposed_all_reduce_ms / ms));
+      std::snprintf(note.data(), note.size(), "(%.0f %% of it hidden behind local gradients)",
+                    100 * (1 - figures.exposed_all_reduce_ms / ms));
     }
     text += row(kPhaseNames[phase], ms, 100 * ms / whole, note.data());
   }

@@ -12,9 +12,9 @@ namespace lockstep {
 struct PhaseFigures {
   std::int64_t steps = 0;
   int replicas = 0;
-  double step_ms = 0;                  // mean over steps and replicas, from the first begin to the last end
-  std::array<double, 6> phase_ms{};    // mean over steps and replicas
-  double exposed_all_reduce_ms = 0;    // the part of all-reduce during which its replica was not computing gradients
+  double step_ms = 0;                   // mean over steps and replicas, from the first begin to the last end
+  std::array<double, 6> phase_ms{};     // mean over steps and replicas
+  double exposed_all_reduce_ms = 0;     // the part of all-reduce during which its replica was not computing gradients
   std::array<std::int64_t, 6> spans{};  // how many there were
 };
 

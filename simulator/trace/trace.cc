@@ -36,8 +36,8 @@ struct Tracer::State {
   std::vector<Pending> closed;
   std::map<int, std::vector<Event>> spare;  // events to use again, by device
   std::map<int, Stream> anchor_streams;
-  std::map<int, std::int64_t> device_end;                   // by replica
-  std::map<std::pair<int, bool>, std::int64_t> track_end;   // by replica and stream: slices of one track never overlap
+  std::map<int, std::int64_t> device_end;                  // by replica
+  std::map<std::pair<int, bool>, std::int64_t> track_end;  // by replica and stream: slices of one track never overlap
 
   std::int64_t now() const { return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count(); }
 

@@ -45,7 +45,7 @@ class Tracer {
 
   // A span measured by CUDA events on a stream; its times are filled in by `resolve`, which waits for the events. Device
   // times are anchored to the host clock per device and re-anchored at every resolve, since devices' events can't be compared.
-  void begin_device_span(const Stream& stream, Span span);               // records the begin event
+  void begin_device_span(const Stream& stream, Span span);                  // records the begin event
   void end_device_span(const Stream& stream, const Details& details = {});  // closes the last one of that stream
   void resolve();
 

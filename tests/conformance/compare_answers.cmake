@@ -1,4 +1,5 @@
 # Runs the two programs and compares their lines. A call that NVIDIA's library did not survive (-1) has no answer to compare.
+cmake_minimum_required(VERSION 3.22)
 foreach(who REAL VIRTUAL)
   execute_process(COMMAND ${${who}} ${CASES} ${SEED} OUTPUT_VARIABLE answers RESULT_VARIABLE failed)
   if(failed)

@@ -432,6 +432,90 @@ void random_operations(int cases) {
   }
 }
 
+// Tensors for images, filter and output of some operation that fits.
+struct Fitting {
+  Ints x{2, 3, 6, 6}, w{4, 3, 3, 3}, y{2, 4, 4, 4};
+  Geometry geometry{{0, 0}, {0, 0}, {1, 1}, {1, 1}};
+};
+
+int finalize_operation(const Kind& kind, const Fitting& fitting, bool x_raw = false, bool x_later = false) {
+  Descriptor x(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  if (!x_raw && !x_later) fill(x, {fitting.x, channels_last(fitting.x), 1});
+  const Descriptor w = tensor(2, fitting.w, channels_last(fitting.w)), y = tensor(3, fitting.y, channels_last(fitting.y));
+  const Descriptor geometry = convolution(fitting.geometry);
+  Descriptor operation(kind.type);
+  const auto give = [&](cudnnBackendAttributeName_t attribute, const Descriptor& descriptor) {
+    const cudnnBackendDescriptor_t raw = descriptor.raw();
+    operation.set(attribute, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &raw);
+  };
+  give(kind.x, x);
+  give(kind.w, w);
+  give(kind.y, y);
+  give(kind.convolution, geometry);
+  if (x_later) fill(x, {fitting.x, channels_last(fitting.x), 1});
+  return operation.finalize();
+}
+
+void special_operations() {
+  for (const Kind& kind : kKinds) {
+    const std::string name = kind.name;
+    say(name + " that fits", finalize_operation(kind, {}));
+    say(name + " of a raw tensor", finalize_operation(kind, {}, true));
+    say(name + " of a tensor finalized after it was given", finalize_operation(kind, {}, false, true));
+    for (int which = 0; which < 3; ++which) {
+      for (std::size_t d = 0; d < 4; ++d) {
+        Fitting empty;
+        (which == 0 ? empty.x : which == 1 ? empty.w : empty.y)[d] = 0;
+        say(name + " with tensor " + std::to_string(which) + " empty in dimension " + std::to_string(d),
+            survive([&] { return finalize_operation(kind, empty); }));
+      }
+    }
+    Fitting no_batch;
+    no_batch.x[0] = no_batch.y[0] = 0;
+    say(name + " without samples", survive([&] { return finalize_operation(kind, no_batch); }));
+    Fitting no_channels;
+    no_channels.x[1] = no_channels.w[1] = 0;
+    say(name + " without channels", survive([&] { return finalize_operation(kind, no_channels); }));
+  }
+}
+
+// Kinds that need a device to be complete: what they say when they are not.
+void incomplete() {
+  for (const auto type :
+       {CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, CUDNN_BACKEND_ENGINE_DESCRIPTOR,
+        CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
+        CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR,
+        CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+        CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR}) {
+    say("finalize an empty " + std::to_string(type), survive([&] { return Descriptor(type).finalize(); }));
+  }
+}
+
+void random_packs(int cases) {
+  std::int64_t memory[16] = {};
+  for (int i = 0; i < cases; ++i) {
+    Ints ids;
+    const auto count = pick(0, 5);
+    for (std::int64_t d = 0; d < count; ++d) ids.push_back(chance(90) ? d + 1 : pick(-1, 5));
+    std::vector<void*> pointers;
+    const auto pointer_count = chance(85) ? count : pick(0, 5);
+    std::string which;
+    for (std::int64_t d = 0; d < pointer_count; ++d) {
+      const bool null = chance(5);
+      pointers.push_back(null ? nullptr : &memory[d]);
+      which += null ? '0' : '1';
+    }
+    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    std::string what = "pack " + text(ids) + " pointers " + which + " set";
+    const auto note = [&](int status) { what += " " + std::to_string(status); };
+    if (chance(95)) note(pack.ints(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids));
+    note(pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, pointer_count, pointers.data()));
+    void* workspace = chance(50) ? nullptr : memory;
+    if (chance(70)) note(pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace));
+    say(what + (workspace ? " workspace" : ""), pack.finalize());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -442,5 +526,8 @@ int main(int argc, char** argv) {
   random_tensors(cases);
   random_convolutions(cases);
   random_operations(cases);
+  special_operations();
+  incomplete();
+  random_packs(cases);
   return 0;
 }

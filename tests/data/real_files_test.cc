@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "download.h"
 #include "mnist_download.h"
@@ -100,6 +102,31 @@ TEST_F(RealFiles, PicklesAreRefused) {
   Npz npz = Npz::open(path);
   EXPECT_EQ(npz.array("y").as<std::int64_t>().size(), 11228U);
   EXPECT_NE(testing::error_of([&] { npz.array("x"); }).find("array `x`: holds Python objects (a pickle)"), std::string::npos);
+}
+
+TEST(RecordedNumbers, AreReadWhole) {
+  const char* goldens = std::getenv("LOCKSTEP_GOLDENS");
+  if (!goldens || !*goldens) GTEST_SKIP() << "LOCKSTEP_GOLDENS is not set: no recorded numbers to read";
+  Npz npz = Npz::open(fs::path(goldens) / "mnist.npz");
+  std::set<char> kinds;
+  for (const std::string& name : npz.names()) {
+    const NpyArray array = npz.array(name);
+    kinds.insert(array.dtype.at(1));
+    EXPECT_EQ(array.bytes.size(), static_cast<std::size_t>(array.size()) * array.item_bytes) << name;
+  }
+  EXPECT_EQ(kinds, (std::set<char>{'U', 'f', 'i'}));
+  EXPECT_EQ(npz.array("x").shape, Shape({16, 28, 28, 1}));
+  for (const std::string& name : npz.array("trainable").strings()) EXPECT_TRUE(npz.contains("init/" + name)) << name;
+
+  // A seventh of a tensor's values has about a seventh of its sum.
+  for (const std::string& name : npz.names()) {
+    if (name.size() < 3 || name.substr(name.size() - 3) != "#s7") continue;
+    const std::vector<float> thinned = npz.array(name).as<float>();
+    const std::vector<double> sums = npz.array(name.substr(0, name.size() - 3) + "#chk").as<double>();
+    double absolute = 0;
+    for (const float value : thinned) absolute += std::abs(value);
+    EXPECT_NEAR(absolute * 7 / sums.at(1), 1, 0.1) << name;
+  }
 }
 
 }  // namespace

@@ -42,7 +42,9 @@ TEST(Buckets, CoverTheFlatGradientsInReadyOrder) {
       }
       const std::int64_t bytes = buckets[b].count * 4;
       const std::int64_t size = b == 0 ? first_limit : limit;
-      if (b + 1 < buckets.size()) ASSERT_GE(bytes, size) << "a bucket was closed before it was full";
+      if (b + 1 < buckets.size()) {
+        ASSERT_GE(bytes, size) << "a bucket was closed before it was full";
+      }
       if (buckets[b].variables.size() > 1) {
         const std::int64_t without_last = (layout.offset(buckets[b].variables.back()) - buckets[b].first) * 4;
         ASSERT_LT(without_last, size) << "a full bucket was left open";

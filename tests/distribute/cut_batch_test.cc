@@ -18,7 +18,9 @@ TEST(CutBatch, ShardsAreContiguousAndEvenAndLargerFirst) {
         next += shards[r].count;
         ASSERT_LE(shards[r].count, shards[0].count);
         ASSERT_GE(shards[r].count + 1, shards[0].count);
-        if (r > 0) ASSERT_LE(shards[r].count, shards[r - 1].count);
+        if (r > 0) {
+          ASSERT_LE(shards[r].count, shards[r - 1].count);
+        }
       }
       ASSERT_EQ(next, samples);
     }

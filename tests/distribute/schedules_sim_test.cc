@@ -33,7 +33,8 @@ std::vector<float> weights_after_a_step(const std::string& algorithm, int replic
 }
 
 TEST(Schedules, FiftyInterleavingsOfATrainingStepHaveTheSameBits) {
-  for (const auto& [algorithm, replicas, seeds] : {std::tuple<std::string, int, int>{"ring", 3, 50}, {"one-device", 2, 10}, {"nccl", 2, 10}}) {
+  for (const auto& [algorithm, replicas, seeds] :
+       {std::tuple<std::string, int, int>{"ring", 3, 50}, {"one-device", 2, 10}, {"nccl", 2, 10}}) {
     const std::vector<float> expected = weights_after_a_step(algorithm, replicas, 0);
     for (int seed = 1; seed <= seeds; ++seed) {
       ASSERT_EQ(weights_after_a_step(algorithm, replicas, static_cast<std::uint64_t>(seed)), expected) << algorithm << ", seed " << seed;

@@ -34,7 +34,10 @@ TEST(Strategy, AGpuGivenTwiceIsRefused) {
 }
 
 TEST(Strategy, AnUnknownGpuIsRefusedWithTheOnesThereAre) {
-  const std::string text = refusal([] { const MirroredStrategy strategy(std::vector<std::string>{"/gpu:0", "/gpu:99"}); });
+  EXPECT_NE(refusal([] { const MirroredStrategy strategy({"/gpu:0", "/gpu:99"}); }).find("99"), std::string::npos);
+  GpuId unknown;
+  unknown.physical = 99;
+  const std::string text = refusal([&] { const MirroredStrategy strategy(std::vector<GpuId>{GpuId{}, unknown}); });
   EXPECT_NE(text.find("/gpu:99"), std::string::npos) << text;
   EXPECT_NE(text.find("/gpu:0"), std::string::npos) << text;
 }

@@ -15,7 +15,7 @@ __global__ void take_from_neighbour(View<const int> x, View<int> y, bool barrier
 }
 
 __global__ void some_leave_early(View<int> y) {
-  each_thread(1, [=](std::int64_t) { y[0] = 1; });
+  each_thread(1, [=](std::int64_t) { y[blockIdx.x] = 1; });
   if (threadIdx.x == 3) return;
   __syncthreads();
 }
@@ -86,9 +86,10 @@ TEST_F(BarrierTest, OneThreadNeedsNoBarrier) {
 }
 
 TEST_F(BarrierTest, BarrierThatOneThreadNeverReachesIsAFault) {
-  const DeviceArray<int> y(1);
+  const DeviceArray<int> y(2);
   auto config = configuration(2, 8);
   ::testing::internal::CaptureStderr();
+  annotate_next_launch("some_leave_early", {});
   ASSERT_CUDA(cudaLaunchKernelEx(&config, some_leave_early, y.view()));
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
   const std::string message = ::testing::internal::GetCapturedStderr();

@@ -11,7 +11,9 @@ namespace {
 // Sets a variable for a scope.
 class Variable {
  public:
-  Variable(const char* name, const char* value) : name_(name), before_(std::getenv(name) ? std::getenv(name) : "") { setenv(name, value, 1); }
+  Variable(const char* name, const char* value) : name_(name), before_(std::getenv(name) ? std::getenv(name) : "") {
+    setenv(name, value, 1);
+  }
   ~Variable() {
     if (before_.empty()) {
       unsetenv(name_);

@@ -1,6 +1,6 @@
 // Events: the only order between streams.
-#include <chrono>
 #include <atomic>
+#include <chrono>
 #include <random>
 #include <thread>
 
@@ -109,7 +109,8 @@ TEST_F(EventTest, ElapsedTimeIsThatBetweenTheRecords) {
   const TestStream stream;
   const TestEvent start, end;
   ASSERT_CUDA(cudaEventRecord(start, stream));
-  ASSERT_CUDA(cudaLaunchHostFunc(stream, [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }, nullptr));
+  ASSERT_CUDA(cudaLaunchHostFunc(
+      stream, [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }, nullptr));
   ASSERT_CUDA(cudaEventRecord(end, stream));
   ASSERT_CUDA(cudaEventSynchronize(end));
   float forward = 0, backward = 0;

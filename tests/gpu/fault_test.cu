@@ -17,6 +17,7 @@ class FaultTest : public GpuTest {};
 
 cudaError_t launch_fill(View<float> y) {
   auto config = configuration(4, 32);
+  annotate_next_launch("fill_with_one", {});
   return cudaLaunchKernelEx(&config, fill_with_one, y);
 }
 
@@ -171,7 +172,9 @@ TEST_F(FaultTest, HandlesThatAreNoneAreNoticed) {
     EXPECT_EQ(cudaStreamDestroy(bad), cudaErrorInvalidResourceHandle);
     EXPECT_EQ(cudaStreamSynchronize(bad), cudaErrorInvalidResourceHandle);
     EXPECT_EQ(cudaStreamQuery(bad), cudaErrorInvalidResourceHandle);
-    EXPECT_EQ(cudaLaunchHostFunc(bad, [](void*) {}, nullptr), cudaErrorInvalidResourceHandle);
+    EXPECT_EQ(cudaLaunchHostFunc(
+                  bad, [](void*) {}, nullptr),
+              cudaErrorInvalidResourceHandle);
     EXPECT_EQ(cudaMemcpyAsync(nullptr, nullptr, 0, cudaMemcpyDefault, bad), cudaErrorInvalidResourceHandle);
     EXPECT_EQ(sim::enqueue(bad, {}), cudaErrorInvalidResourceHandle);
     EXPECT_EQ(sim::device_of(bad), -1);

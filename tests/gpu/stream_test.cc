@@ -150,7 +150,8 @@ TEST_F(StreamTest, HostFunctionTakesItsTurn) {
   const TestStream stream;
   Diary diary;
   diary.note(stream, "a");
-  ASSERT_CUDA(cudaLaunchHostFunc(stream, [](void* data) { static_cast<Diary*>(data)->add("host"); }, &diary));
+  ASSERT_CUDA(cudaLaunchHostFunc(
+      stream, [](void* data) { static_cast<Diary*>(data)->add("host"); }, &diary));
   diary.note(stream, "b");
   ASSERT_CUDA(cudaStreamSynchronize(stream));
   EXPECT_EQ(diary.text(), "ahostb");
@@ -176,7 +177,8 @@ TEST_F(StreamTest, WaitingHostFunctionDoesNotStopTheDevice) {
 TEST_F(StreamTest, HostFunctionMayNotCallCuda) {
   const TestStream stream;
   cudaError_t seen = cudaSuccess;
-  ASSERT_CUDA(cudaLaunchHostFunc(stream, [](void* data) { *static_cast<cudaError_t*>(data) = cudaDeviceSynchronize(); }, &seen));
+  ASSERT_CUDA(cudaLaunchHostFunc(
+      stream, [](void* data) { *static_cast<cudaError_t*>(data) = cudaDeviceSynchronize(); }, &seen));
   ASSERT_CUDA(cudaStreamSynchronize(stream));
   EXPECT_EQ(seen, cudaErrorNotPermitted);
 }
@@ -213,7 +215,9 @@ TEST_F(StreamTest, ManyThreadsOnManyStreamsLoseNothing) {
           ++total;
         };
         EXPECT_CUDA(sim::enqueue(*streams[s], std::move(operation)));
-        if (i % 100 == 99) EXPECT_CUDA(cudaStreamSynchronize(*streams[s]));
+        if (i % 100 == 99) {
+          EXPECT_CUDA(cudaStreamSynchronize(*streams[s]));
+        }
       }
       for (auto& stream : streams) EXPECT_CUDA(cudaStreamSynchronize(*stream));
       EXPECT_TRUE(ordered);

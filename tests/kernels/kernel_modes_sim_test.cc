@@ -15,8 +15,8 @@ namespace lockstep::testing {
 
 namespace {
 
-constexpr Grid kGrids[] = {{1, 1},  {1, 2},  {1, 3},  {1, 7},  {1, 31},  {1, 32},  {1, 33}, {1, 64}, {1, 100}, {1, 128}, {1, 256}, {2, 1},
-                           {3, 1},  {5, 3},  {7, 33}, {2, 64}, {4, 32},  {13, 17}, {16, 8}, {31, 1}, {3, 257}, {64, 2},  {9, 48},  {1, 1024}};
+constexpr Grid kGrids[] = {{1, 1}, {1, 2}, {1, 3},  {1, 7},  {1, 31}, {1, 32},  {1, 33}, {1, 64}, {1, 100}, {1, 128}, {1, 256}, {2, 1},
+                           {3, 1}, {5, 3}, {7, 33}, {2, 64}, {4, 32}, {13, 17}, {16, 8}, {31, 1}, {3, 257}, {64, 2},  {9, 48},  {1, 1024}};
 
 class KernelModes : public ::testing::TestWithParam<KernelCase> {
  protected:
@@ -60,7 +60,8 @@ std::set<std::string> kernels_in_library() {
   const std::vector<char> file{std::istreambuf_iterator<char>(stream), {}};
   const auto header = read_at<Elf64_Ehdr>(file, 0);
   std::vector<Elf64_Shdr> sections;
-  for (unsigned i = 0; i < header.e_shnum; ++i) sections.push_back(read_at<Elf64_Shdr>(file, header.e_shoff + std::size_t{i} * header.e_shentsize));
+  for (unsigned i = 0; i < header.e_shnum; ++i)
+    sections.push_back(read_at<Elf64_Shdr>(file, header.e_shoff + std::size_t{i} * header.e_shentsize));
   const std::size_t section_names = sections.at(header.e_shstrndx).sh_offset;
   unsigned kernel_section = 0;
   for (unsigned i = 0; i < sections.size(); ++i) {
@@ -74,7 +75,8 @@ std::set<std::string> kernels_in_library() {
       const auto symbol = read_at<Elf64_Sym>(file, at);
       if (symbol.st_shndx != kernel_section || ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
       int status = 0;
-      const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(file.data() + strings + symbol.st_name, nullptr, nullptr, &status), std::free);
+      const std::unique_ptr<char, void (*)(void*)> demangled(
+          abi::__cxa_demangle(file.data() + strings + symbol.st_name, nullptr, nullptr, &status), std::free);
       std::string name = status == 0 ? demangled.get() : file.data() + strings + symbol.st_name;
       name.erase(std::min(name.find('('), name.size()));
       const std::string space = "lockstep::kernels::";

@@ -14,7 +14,8 @@ TEST_P(Kernel, EqualsPlainLoopsOnAnyGrid) {
     KernelInstance instance;
     GetParam().make(random, instance);
     for (const Grid grid : {Grid{1, 1}, Grid{7, 33}, Grid{64, 128}}) {
-      SCOPED_TRACE("seed " + std::to_string(seed) + ", shape " + instance.shape + ", grid " + std::to_string(grid.blocks) + " x " + std::to_string(grid.threads));
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", shape " + instance.shape + ", grid " + std::to_string(grid.blocks) + " x " +
+                   std::to_string(grid.threads));
       instance.run(stream, grid);
       instance.check();
       if (HasFatalFailure() || HasNonfatalFailure()) return;

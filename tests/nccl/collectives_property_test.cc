@@ -77,10 +77,17 @@ double reduce(const Draw& draw, const std::vector<std::vector<double>>& inputs, 
   for (std::size_t r = 1; r < inputs.size(); ++r) {
     const double x = inputs[r][i];
     switch (draw.op) {
-      case ncclProd: result *= x; break;
-      case ncclMax: result = std::max(result, x); break;
-      case ncclMin: result = std::min(result, x); break;
-      default: result += x;
+      case ncclProd:
+        result *= x;
+        break;
+      case ncclMax:
+        result = std::max(result, x);
+        break;
+      case ncclMin:
+        result = std::min(result, x);
+        break;
+      default:
+        result += x;
     }
   }
   if (draw.op == ncclProd && draw.type == ncclInt8) {  // two's complement, as the GPU wraps
@@ -108,14 +115,16 @@ void run(const Draw& draw, Random& random, const Cluster& cluster) {
   const auto expected = [&](std::size_t rank) -> std::vector<double> {
     std::vector<double> all;
     switch (draw.kind) {
-      case Kind::broadcast: return inputs[static_cast<std::size_t>(draw.root)];
+      case Kind::broadcast:
+        return inputs[static_cast<std::size_t>(draw.root)];
       case Kind::all_gather:
         for (const auto& input : inputs) all.insert(all.end(), input.begin(), input.end());
         return all;
       case Kind::reduce_scatter:
         return {reduced.begin() + static_cast<std::ptrdiff_t>(rank * draw.count),
                 reduced.begin() + static_cast<std::ptrdiff_t>((rank + 1) * draw.count)};
-      default: return reduced;
+      default:
+        return reduced;
     }
   };
 
@@ -147,11 +156,16 @@ void run(const Draw& draw, Random& random, const Cluster& cluster) {
     const ncclComm_t comm = cluster.comms[r];
     const cudaStream_t stream = cluster.streams[r];
     switch (draw.kind) {
-      case Kind::all_reduce: return ncclAllReduce(send[r], receive[r], draw.count, draw.type, draw.op, comm, stream);
-      case Kind::reduce: return ncclReduce(send[r], receive[r], draw.count, draw.type, draw.op, draw.root, comm, stream);
-      case Kind::broadcast: return ncclBroadcast(send[r], receive[r], draw.count, draw.type, draw.root, comm, stream);
-      case Kind::all_gather: return ncclAllGather(send[r], receive[r], draw.count, draw.type, comm, stream);
-      default: return ncclReduceScatter(send[r], receive[r], draw.count, draw.type, draw.op, comm, stream);
+      case Kind::all_reduce:
+        return ncclAllReduce(send[r], receive[r], draw.count, draw.type, draw.op, comm, stream);
+      case Kind::reduce:
+        return ncclReduce(send[r], receive[r], draw.count, draw.type, draw.op, draw.root, comm, stream);
+      case Kind::broadcast:
+        return ncclBroadcast(send[r], receive[r], draw.count, draw.type, draw.root, comm, stream);
+      case Kind::all_gather:
+        return ncclAllGather(send[r], receive[r], draw.count, draw.type, comm, stream);
+      default:
+        return ncclReduceScatter(send[r], receive[r], draw.count, draw.type, draw.op, comm, stream);
     }
   });
   for (const ncclResult_t result : results) ASSERT_EQ(result, ncclSuccess) << ncclGetLastError(nullptr);

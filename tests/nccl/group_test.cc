@@ -217,7 +217,8 @@ TEST(Transfers, BetweenTwoRanksKeepTheirOrder) {
     from.push_back(cluster.upload(0, std::vector<float>(10, static_cast<float>(i))));
     to.push_back(cluster.bytes(1, 40));
   }
-  for (const auto& buffer : from) ASSERT_EQ(ncclSend(buffer->data(), 10, ncclFloat32, 1, cluster.comms[0], cluster.streams[0]), ncclSuccess);
+  for (const auto& buffer : from)
+    ASSERT_EQ(ncclSend(buffer->data(), 10, ncclFloat32, 1, cluster.comms[0], cluster.streams[0]), ncclSuccess);
   for (const auto& buffer : to) ASSERT_EQ(ncclRecv(buffer->data(), 10, ncclFloat32, 0, cluster.comms[1], cluster.streams[1]), ncclSuccess);
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(cluster.download<float>(1, *to[static_cast<std::size_t>(i)]), std::vector<float>(10, static_cast<float>(i)));

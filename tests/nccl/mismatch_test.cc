@@ -101,9 +101,11 @@ TEST_F(Mismatch, LeavesNothingWaitingUnderAnySchedule) {
     const Cluster fresh(3);
     // Rank 0 runs ahead by several collectives before rank 2 says something else.
     for (int i = 0; i < 3; ++i) {
-      ASSERT_EQ(ncclAllReduce(buffers[0]->data(), buffers[0]->data(), 10, ncclFloat32, ncclSum, fresh.comms[0], fresh.streams[0]), ncclSuccess);
+      ASSERT_EQ(ncclAllReduce(buffers[0]->data(), buffers[0]->data(), 10, ncclFloat32, ncclSum, fresh.comms[0], fresh.streams[0]),
+                ncclSuccess);
     }
-    ASSERT_EQ(ncclAllReduce(buffers[1]->data(), buffers[1]->data(), 10, ncclFloat32, ncclSum, fresh.comms[1], fresh.streams[1]), ncclSuccess);
+    ASSERT_EQ(ncclAllReduce(buffers[1]->data(), buffers[1]->data(), 10, ncclFloat32, ncclSum, fresh.comms[1], fresh.streams[1]),
+              ncclSuccess);
     ASSERT_EQ(ncclAllReduce(buffers[2]->data(), buffers[2]->data(), 11, ncclFloat32, ncclSum, fresh.comms[2], fresh.streams[2]),
               ncclInvalidUsage);
     fresh.synchronize();

@@ -1,6 +1,7 @@
 // Floating-point sums depend on their order; ours is the ring's, whatever the schedule.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <random>
 
@@ -78,6 +79,18 @@ TEST(RingAllReduce, GivesTheSameBitsUnderEverySchedule) {
     for (const auto& output : all_reduce(inputs, ncclSum)) ASSERT_EQ(output, expected) << "schedule " << seed;
   }
   sim::set_schedule_seed(0);
+}
+
+// As fmax and fmin have it: only when all are NaN is the result.
+TEST(RingAllReduce, ANanLosesAgainstANumber) {
+  const float nan = std::nanf("");
+  for (const ncclRedOp_t op : {ncclMax, ncclMin}) {
+    const auto outputs = all_reduce({{nan, 1, nan, nan}, {2, nan, nan, nan}, {nan, nan, 3, nan}}, op);
+    for (const auto& output : outputs) {
+      EXPECT_EQ((std::vector<float>{output[0], output[1], output[2]}), (std::vector<float>{2, 1, 3}));
+      EXPECT_TRUE(std::isnan(output[3]));
+    }
+  }
 }
 
 TEST(TreeAllReduce, GivesAllRanksTheSameBitsAndOthersThanTheRing) {

@@ -83,7 +83,8 @@ TEST(Traffic, TheOtherRingsMeetTheirClosedForms) {
   const auto at = [](const auto& list, int rank) { return list[static_cast<std::size_t>(rank)]; };
   check(traffic_of(n, count,
                    [&](const Cluster& c) {
-                     return [&](int r, void* s, void* d) { return ncclAllGather(s, d, count, ncclFloat32, at(c.comms, r), at(c.streams, r)); };
+                     return
+                         [&](int r, void* s, void* d) { return ncclAllGather(s, d, count, ncclFloat32, at(c.comms, r), at(c.streams, r)); };
                    }),
         [](int) { return n - 1; });
   check(traffic_of(n, count,
@@ -162,20 +163,42 @@ TEST(Traffic, TreeAllReduceSendsUpAndDownTwoTrees) {
   unsetenv("NCCL_ALGO");
 }
 
+// Follows the messages of one half (or slice) step by step: after them everybody must know everybody's values.
+void expect_everybody_knows(int n, const std::vector<Message>& messages) {
+  const auto size = static_cast<std::size_t>(n);
+  std::vector<std::set<int>> known(size);
+  for (int r = 0; r < n; ++r) known[static_cast<std::size_t>(r)] = {r};
+  int step = 0;
+  auto before = known;
+  for (const Message& m : messages) {
+    if (m.step != step) before = known;  // messages of one step travel at the same time
+    step = m.step;
+    const auto& news = before[static_cast<std::size_t>(m.from)];
+    known[static_cast<std::size_t>(m.to)].insert(news.begin(), news.end());
+  }
+  for (const auto& set : known) ASSERT_EQ(set.size(), size) << n << " ranks";
+}
+
 TEST(Traffic, ATreeTakesLogarithmicallyManySteps) {
-  for (const int n : {2, 3, 7, 8, 64, 1000}) {
+  for (const int n : {2, 3, 4, 5, 6, 7, 8, 13, 64, 100}) {
     int ring = 0;
-    int tree = 0;
-    for (const Message& m : sim::nccl::all_reduce_messages("ring", n, 100000, ncclFloat32)) ring = std::max(ring, m.step + 1);
-    const auto tree_messages = sim::nccl::all_reduce_messages("tree", n, 100000, ncclFloat32);
-    for (const Message& m : tree_messages) tree = std::max(tree, m.step + 1);
+    for (const Message& m : sim::nccl::all_reduce_messages("ring", n, 1001, ncclFloat32)) ring = std::max(ring, m.step + 1);
     EXPECT_EQ(ring, 2 * (n - 1));
+    const auto messages = sim::nccl::all_reduce_messages("tree", n, 1001, ncclFloat32);
+    std::map<std::size_t, std::vector<Message>> trees;  // 501 elements go through one, 500 through the other
+    int tree = 0;
+    for (const Message& m : messages) {
+      tree = std::max(tree, m.step + 1);
+      trees[m.bytes].push_back(m);
+    }
     int log = 0;
     while ((1 << log) < n) ++log;
-    EXPECT_LE(tree, 2 * (log + 1)) << n;
-    EXPECT_EQ(tree_messages.size(), static_cast<std::size_t>(4 * (n - 1)));
-    std::map<int, std::set<int>> reached;  // who has a path to whom going up: every rank but the two roots sends up
-    for (const Message& m : tree_messages) EXPECT_NE(m.from, m.to);
+    EXPECT_EQ(tree, 2 * log) << n;
+    ASSERT_EQ(trees.size(), 2U);
+    for (const auto& [bytes, half] : trees) {
+      EXPECT_EQ(half.size(), static_cast<std::size_t>(2 * (n - 1)));
+      expect_everybody_knows(n, half);
+    }
   }
 }
 

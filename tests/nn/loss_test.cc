@@ -115,11 +115,17 @@ TEST(SparseCategoricalCrossentropy, WarnsOnceWhenToldLogitsBehindASoftmax) {
 
 TEST(SparseCategoricalCrossentropy, EvaluationWritesNoGradient) {
   Fixture fixture(2, 3, false);
-  const Tensor to = fixture.runner.program.logits_gradient();
+  Runner& runner = fixture.runner;
+  const Tensor labels = fixture.labels(2), losses = fixture.losses(2), to = runner.program.logits_gradient();
+  runner.forward(Values(2));
+  const Labels y{0, 1};
+  runner.write(labels, y.data());
   const Values sevens(6, 7.0F);
-  fixture.runner.write(to, sevens.data());
-  fixture.run(kLogits, Values(6, 0.5F), {0, 1}, 2, false);
-  EXPECT_EQ(fixture.runner.read(to), sevens);
+  runner.write(to, sevens.data());
+  kLogits.impl()->run(runner.context(), runner.program, labels, 2, losses, false);
+  EXPECT_EQ(runner.read(to), sevens);
+  kLogits.impl()->run(runner.context(), runner.program, labels, 2, losses, true);
+  EXPECT_NE(runner.read(to), sevens);
 }
 
 TEST(SparseCategoricalCrossentropy, WrongLabelsAreNamed) {

@@ -83,7 +83,7 @@ TEST(Program, ASoftmaxOutputCanBeTrainedFromLogitsOrFromItself) {
   std::mt19937 random(21);
   const std::int64_t batch = 4;
   Runner runner(small("softmax"), kSmall, batch);
-  runner.randomize(random);
+  runner.randomize(random, 0.5F);  // a softmax that is nearly one-hot has gradients of rounding errors only
   EXPECT_TRUE(runner.program.softmax_output());
   const Values x = random_values(batch * kSmall.size(), random), up = random_values(batch * 5, random);
   const Values probabilities = runner.forward(x);
@@ -134,6 +134,17 @@ TEST(Program, BranchesAddTheirGradients) {  // y = dense_2(x1 + relu(x1) + dense
   runner.backward(up);
   expect_gradients(
       runner, [&](const auto& v) { return dot(reference(doubles(x), v), up); }, random);
+}
+
+TEST(Program, ScoresStayReadableThroughBackward) {
+  std::mt19937 random(25);
+  Runner runner({Dense(40), Dense(30, "softmax")}, Shape{50}, 8);
+  runner.randomize(random, 0.3F);
+  const Values output = runner.forward(random_values(8 * 50, random)), logits = runner.read(runner.program.logits());
+  EXPECT_NE(output, logits);
+  runner.backward(random_values(8 * 30, random));
+  EXPECT_EQ(runner.read(runner.program.output()), output);
+  EXPECT_EQ(runner.read(runner.program.logits()), logits);
 }
 
 TEST(Program, GradientsAreReportedInTheLayoutsOrder) {
@@ -190,9 +201,17 @@ TEST(Program, ProgramsShareAWorkspaceThatGrows) {
   const Values x2 = random_values(2 * kSmall.size(), random), x9 = random_values(9 * kSmall.size(), random);
   const Values before = runner.forward(x2);
   const std::uint64_t generation = runner.workspace.generation();
+  const Buffer wall = runner.gpu.arena().allocate(1 << 20, "a wall, so that the workspace cannot grow where it stands");
+  const void* old = runner.program.input().raw();
   Program larger(runner.graph, runner.variables, runner.workspace, 9, Mode::training);
   EXPECT_NE(runner.workspace.generation(), generation);
   expect_near(runner.forward(larger, x9), small_logits(doubles(x9), 9, all_variables(runner)), 1e-5, "larger");
+  EXPECT_NE(runner.program.input().raw(), old);
+  const auto begin = static_cast<const char*>(runner.workspace.reserve(0));
+  for (const Tensor& tensor : {runner.program.input(), runner.program.output(), runner.program.output_gradient()}) {
+    const std::ptrdiff_t offset = static_cast<const char*>(tensor.raw()) - begin;
+    EXPECT_TRUE(offset >= 0 && offset < static_cast<std::ptrdiff_t>(larger.memory_bytes())) << "still in the memory that was given back";
+  }
   EXPECT_EQ(runner.forward(x2), before);
   const Values up = random_values(10, random);
   runner.backward(up);

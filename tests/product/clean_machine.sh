@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Proof that a clean machine is enough: a minimal Debian in a folder, a fresh clone inside, the two commands of the README, nothing else.
 #
-#   tests/product/clean_machine.sh FOLDER [--work-tree] [--suite bookworm] [--only run|test]
+#   tests/product/clean_machine.sh FOLDER [--work-tree] [--only run|test] [--suite jammy --mirror URL --components main,universe]
 #
 # Needs root and debootstrap. FOLDER is made anew and removed before each run. --work-tree copies what is on disk instead of cloning
-# what is committed. The package mirror, proxies and certificates are those this machine's apt uses.
+# what is committed. The package mirror and apt's settings (proxies, for one) are this machine's.
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 die() { echo "clean_machine: $*" >&2; exit 1; }
@@ -13,11 +13,13 @@ die() { echo "clean_machine: $*" >&2; exit 1; }
 mkdir -p "$(dirname "$1")"
 target=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 shift
-suite=bookworm work_tree='' only=''
+suite=bookworm mirror='' components=main work_tree='' only=''
 while (($#)); do
   case $1 in
     --work-tree) work_tree=yes ;;
     --suite) suite=$2; shift ;;
+    --mirror) mirror=$2; shift ;;
+    --components) components=$2; shift ;;
     --only) only=$2; shift ;;
     *) die "what is $1?" ;;
   esac
@@ -30,12 +32,12 @@ if [[ -e $target ]]; then
   rm -rf --one-file-system "$target"
 fi
 
-# The mirror of this machine's own apt, in either format of its lists.
-mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-  awk '$1 == "URIs:" && $2 ~ /\/debian\/?$/ { print $2; exit } $1 == "deb" { for (i = 2; i <= NF; i++) if ($i ~ /^[a-z+]+:.*\/debian\/?$/) { print $i; exit } }')
+# Without --mirror: that of this machine's own apt, in either format of its lists.
+[[ -n $mirror ]] || mirror=$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true; } |
+  awk '$1 == "URIs:" && $2 ~ /\/debian\/?$/ { print $2; exit } $1 == "deb" { for (i = 2; i <= NF; i++) if ($i ~ /^[a-z+]+:.*\/debian\/?$/) { print $i; exit } }' || true)
 started=$SECONDS
 mkdir -p "$target" && touch "$target/.lockstep-clean-machine"
-debootstrap --variant=minbase "$suite" "$target" ${mirror:+"$mirror"} >"$target.log" 2>&1 || { tail "$target.log" >&2; die 'debootstrap failed'; }
+debootstrap --variant=minbase --components="$components" "$suite" "$target" ${mirror:+"$mirror"} >"$target.log" 2>&1 || { tail "$target.log" >&2; die 'debootstrap failed'; }
 grep -lsE '^[[:space:]]*Acquire::' /etc/apt/apt.conf /etc/apt/apt.conf.d/* | xargs -r cp -t "$target/etc/apt/apt.conf.d" || true
 cp -L /etc/resolv.conf "$target/etc/resolv.conf"
 echo "base system: $((SECONDS - started)) s, $(chroot "$target" dpkg-query -W | wc -l) packages"

@@ -5,6 +5,7 @@ set -euo pipefail
 script=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/lockstep
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
+terminal=$(command -v script || true)
 mkdir -p "$tree"/{bin,cmake,cli,engine/nn,simulator}
 chmod 755 "$tree"
 cp "$script" "$tree/lockstep"
@@ -21,8 +22,8 @@ stand_in apt-get 'echo "apt-get $*" >>"$LOG"'
 
 export LOG=$tree/log
 unset LOCKSTEP_PRESET LOCKSTEP_INSTALL CUDA_HOME CUDA_PATH
-for tool in bash env awk cat find sleep grep head mkdir mktemp mv printf readlink dirname rm sed tail touch chmod; do
-  ln -s "$(command -v $tool)" "$tree/bin/$tool"
+for tool in bash env cat find sleep setpriv grep head mkdir mktemp mv printf readlink dirname rm sed tail touch chmod; do
+  if command -v $tool >/dev/null; then ln -s "$(command -v $tool)" "$tree/bin/$tool"; fi
 done
 export PATH=$tree/bin
 
@@ -79,11 +80,37 @@ if ((EUID == 0)); then
   MISSING=libfmt-dev LOCKSTEP_INSTALL=no lockstep test -L unit >"$tree/out"
   expect 'unless told not to' '' "$(grep 'apt-get' "$LOG" || true)"
 fi
-stand_in cmake 'echo "Could NOT find fmt"; exit 1'
+if ((EUID == 0)) && [[ -n $terminal ]]; then
+  : >"$LOG"
+  export MISSING=libfmt-dev SHELL=$tree/bin/bash
+  said=$(printf 'n\n' | "$terminal" -qec "$tree/lockstep test -L unit" /dev/null) && status=0 || status=$?
+  expect 'on a terminal it asks, and no is no' '1 yes' "$status $([[ $said == *'libfmt-dev'*'Install them now?'*'nothing installed'* ]] && echo yes)"
+  expect 'then nothing is installed or built' '' "$(cat "$LOG")"
+  printf '\n' | "$terminal" -qec "$tree/lockstep test -L unit" /dev/null >"$tree/out"
+  expect 'Enter is yes' 'apt-get install -qy --no-install-recommends libfmt-dev' "$(grep 'apt-get install' "$LOG")"
+  unset MISSING
+fi
+if ((EUID == 0)) && command -v setpriv >/dev/null; then
+  chmod 777 "$tree" "$LOG"
+  said=$(MISSING=libfmt-dev setpriv --reuid 65534 --clear-groups "$tree/lockstep" test -L unit 2>&1 </dev/null) && status=0 || status=$?
+  expect 'without root and sudo it says what to install' '1 yes' "$status $([[ $said == *'please run: apt-get install libfmt-dev'* ]] && echo yes)"
+fi
+stand_in cmake 'echo "CMake Error: Could NOT find fmt"; exit 1'
 sim build >"$tree/out" && status=0 || status=$?
 expect 'configured already: nothing is configured again' 0 "$status"
 LOCKSTEP_PRESET=sim-tsan lockstep build >"$tree/out" && status=0 || status=$?
 expect 'a failing configure fails' 1 "$status"
-expect 'and shows why' 'Could NOT find fmt' "$(grep 'Could NOT' "$tree/stderr")"
+expect 'and shows why' 'CMake Error: Could NOT find fmt' "$(grep 'Could NOT' "$tree/stderr")"
+
+stand_in ninja 'echo "error: no"; exit 3'
+lockstep test >"$tree/out" && status=0 || status=$?
+expect 'a build that fails fails the tests, and none is run' '3 ' "$status $(cat "$LOG")"
+expect 'the compiler is heard' 'error: no' "$(cat "$tree/out")"
+sleep 0.05
+touch "$tree/engine/nn/layer.cc"
+for attempt in first second; do
+  sim run mnist >"$tree/out" && status=0 || status=$?
+  expect "the old program does not run in place of the one that fails to build ($attempt try)" '3 ' "$status $(cat "$tree/out")"
+done
 
 ((failures == 0)) || { echo "$failures failed"; exit 1; }

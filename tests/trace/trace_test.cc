@@ -10,13 +10,13 @@
 #include <set>
 #include <thread>
 
+#include "../distribute/support/gpus.h"
+#include "../distribute/support/model.h"
 #include "elementwise.h"
 #include "lockstep/error.h"
 #include "mirrored_step.h"
 #include "optim/adam.h"
 #include "phase_figures.h"
-#include "../distribute/support/gpus.h"
-#include "../distribute/support/model.h"
 
 namespace lockstep {
 namespace {
@@ -40,7 +40,8 @@ void trace_some_steps(Tracer& tracer) {
 }
 
 nlohmann::json written(const Tracer& tracer) {
-  const std::string path = (std::filesystem::temp_directory_path() / ("lockstep_trace_test_" + std::to_string(getpid()) + ".json")).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("lockstep_trace_test_" + std::to_string(getpid()) + ".json")).string();
   tracer.write_chrome_json(path);
   std::ifstream in(path);
   nlohmann::json json = nlohmann::json::parse(in);
@@ -82,7 +83,9 @@ TEST(Trace, EveryStepAndReplicaHasSixPhasesInOrder) {
       last_update = std::max(last_update, update->end_ns);
       first_leaving = std::min(first_leaving, barrier->end_ns);
       const Span* next = find(spans, step + 1, r, Phase::shard);
-      if (next) EXPECT_LE(barrier->end_ns, next->begin_ns);
+      if (next) {
+        EXPECT_LE(barrier->end_ns, next->begin_ns);
+      }
     }
     EXPECT_LE(last_update, first_leaving) << "a replica left the barrier before another arrived";
   }
@@ -225,9 +228,9 @@ TEST(PhaseFigures, HiddenCommunicationIsWhatLiesUnderLocalGradients) {
     one.end_ns = end_ms * 1000000;
     return one;
   };
-  const PhaseFigures figures = phase_figures({span(Phase::shard, 0, 1), span(Phase::local_gradients, 1, 11),
-                                              span(Phase::all_reduce, 5, 9, true), span(Phase::all_reduce, 10, 14, true),
-                                              span(Phase::update, 14, 16), span(Phase::barrier, 16, 20)});
+  const PhaseFigures figures =
+      phase_figures({span(Phase::shard, 0, 1), span(Phase::local_gradients, 1, 11), span(Phase::all_reduce, 5, 9, true),
+                     span(Phase::all_reduce, 10, 14, true), span(Phase::update, 14, 16), span(Phase::barrier, 16, 20)});
   EXPECT_EQ(figures.steps, 1);
   EXPECT_DOUBLE_EQ(figures.step_ms, 20);
   EXPECT_DOUBLE_EQ(figures.phase_ms[static_cast<std::size_t>(Phase::all_reduce)], 8);

@@ -1,6 +1,7 @@
 // Where a model's variables live and how its replicas stay equal.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -62,6 +63,8 @@ class MirroredStrategy : public Strategy {
   MirroredStrategy();
   explicit MirroredStrategy(const std::vector<GpuId>& gpus, const CrossDeviceOpsName& cross_device_ops = {});
   explicit MirroredStrategy(const std::vector<std::string>& names, const CrossDeviceOpsName& cross_device_ops = {});
+  // MirroredStrategy({"/gpu:0", "/gpu:1"})
+  MirroredStrategy(std::initializer_list<const char*> names, const CrossDeviceOpsName& cross_device_ops = {});
 };
 
 }  // namespace lockstep

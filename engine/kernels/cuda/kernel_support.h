@@ -34,8 +34,8 @@ __device__ inline void each_thread(std::int64_t n, Function f) {
 namespace detail {
 
 template <typename Value>
-inline constexpr Value kLowest =
-    std::numeric_limits<Value>::has_infinity ? -std::numeric_limits<Value>::infinity() : std::numeric_limits<Value>::lowest();
+inline constexpr Value kLowest = std::numeric_limits<Value>::has_infinity ? -std::numeric_limits<Value>::infinity()
+                                                                          : std::numeric_limits<Value>::lowest();
 
 // Lane l takes elements l, l + Lanes, ... in order, then lanes are folded in halves: an order that depends on n and Lanes only,
 // whatever the block. All threads of the block must come here, and all get the result.

@@ -43,7 +43,7 @@ bool same_layout_of_result(const Layout& c, const Layout& d) { return c.rows == 
 }  // namespace
 
 Cost Product::cost(bool reads_c) const {
-  const double m = static_cast<double>(rows), n = static_cast<double>(cols), k = static_cast<double>(depth);
+  const auto m = static_cast<double>(rows), n = static_cast<double>(cols), k = static_cast<double>(depth);
   return {2 * m * n * k, 4 * (m * k + k * n + m * n * (reads_c ? 2 : 1))};
 }
 

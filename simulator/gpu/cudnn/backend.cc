@@ -170,6 +170,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudn
   return CUDNN_STATUS_SUCCESS;
 }
 
+// NOLINTNEXTLINE(misc-misplaced-const): as NVIDIA declares it
 cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor, cudnnBackendAttributeName_t attributeName,
                                        cudnnBackendAttributeType_t attributeType, int64_t requestedElementCount, int64_t* elementCount,
                                        void* arrayOfElements) {

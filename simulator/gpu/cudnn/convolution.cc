@@ -137,7 +137,8 @@ const char* name_of(Direction direction) {
 }  // namespace
 
 Cost ConvolutionShape::cost() const {
-  const double taps = static_cast<double>(c / groups * r * s);
+  const std::int64_t channels = c / groups;
+  const auto taps = static_cast<double>(channels * r * s);
   return {2 * static_cast<double>(output_elements()) * taps,
           4 * static_cast<double>(image_elements() + filter_elements() + output_elements())};
 }
@@ -158,10 +159,10 @@ struct ConvolutionPlan::Primitives {
   }
 };
 
-ConvolutionPlan::ConvolutionPlan(const ConvolutionShape& shape) : shape_(shape), primitives_(std::make_unique<Primitives>()) {
+ConvolutionPlan::ConvolutionPlan(const ConvolutionShape& shape, int parts) : shape_(shape), primitives_(std::make_unique<Primitives>()) {
   const SingleThreaded one_thread;
   Primitives& p = *primitives_;
-  p.parts = static_cast<int>(std::clamp<std::int64_t>(parts_for(shape.cost()), 1, shape.n));
+  p.parts = static_cast<int>(std::clamp<std::int64_t>(parts > 0 ? parts : parts_for(shape.cost()), 1, shape.n));
   p.stored_filter = stored_filter_desc(shape);
   p.scaled = shape.alpha != 1.0F || shape.beta != 0.0F;
   const std::int64_t most = (shape.n + p.parts - 1) / p.parts;
@@ -290,7 +291,7 @@ cudaError_t ConvolutionPlan::enqueue(const std::shared_ptr<const ConvolutionPlan
   Operation sum;
   sum.kind = OperationKind::convolution;
   sum.name = std::string(name_of(shape.direction)) + ": sum of parts";
-  const double elements = static_cast<double>(shape.filter_elements()), parts = plan->primitives_->parts;
+  const auto elements = static_cast<double>(shape.filter_elements()), parts = static_cast<double>(plan->primitives_->parts);
   sum.cost = {elements * parts, 4 * elements * (parts + 1)};
   sum.touches = {touch(w, shape.filter_elements(), true), {workspace, plan->workspace_bytes(), false}};
   sum.parts = parts_for(sum.cost);

@@ -35,7 +35,8 @@ struct ConvolutionShape {
 
 class ConvolutionPlan {
  public:
-  explicit ConvolutionPlan(const ConvolutionShape& shape);
+  // `parts` sub-batches; 0: as many as the cost of the shape is worth.
+  explicit ConvolutionPlan(const ConvolutionShape& shape, int parts = 0);
   ~ConvolutionPlan();
   ConvolutionPlan(const ConvolutionPlan&) = delete;
   ConvolutionPlan& operator=(const ConvolutionPlan&) = delete;

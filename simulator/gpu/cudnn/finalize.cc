@@ -181,7 +181,8 @@ cudnnStatus_t make(Descriptor& descriptor, HeuristicValue& heuristic) {
 cudnnStatus_t make(Descriptor& descriptor, EngineValue& engine) {
   const auto* graph = referred<GraphValue>(descriptor, CUDNN_ATTR_ENGINE_OPERATION_GRAPH);
   const auto index = scalar<std::int64_t>(descriptor, CUDNN_ATTR_ENGINE_GLOBAL_INDEX);
-  if (!graph || !index) return refuse(CUDNN_STATUS_BAD_PARAM, "an engine lacks its operation graph or its index");
+  if (!graph) return refuse(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "an engine lacks its finalized operation graph");
+  if (!index) return refuse(CUDNN_STATUS_BAD_PARAM, "an engine lacks its index");
   if (*index < 0 || *index >= engine_count(*graph)) return refuse(CUDNN_STATUS_NOT_SUPPORTED, "there is no such engine for this graph");
   engine = {*graph, *index};
   return CUDNN_STATUS_SUCCESS;
@@ -195,10 +196,10 @@ cudnnStatus_t make(Descriptor& descriptor, ConfigurationValue& configuration) {
 }
 
 cudnnStatus_t make(Descriptor& descriptor, PlanValue& plan) {
+  const auto* configuration = referred<ConfigurationValue>(descriptor, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+  if (!configuration) return refuse(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "an execution plan lacks its finalized engine configuration");
   if (!has_handle(descriptor, CUDNN_ATTR_EXECUTION_PLAN_HANDLE))
     return refuse(CUDNN_STATUS_BAD_PARAM, "an execution plan lacks its handle");
-  const auto* configuration = referred<ConfigurationValue>(descriptor, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
-  if (!configuration) return refuse(CUDNN_STATUS_BAD_PARAM, "an execution plan lacks its engine configuration");
   const OperationValue& op = configuration->engine.graph.operations.front();
   const auto shape = computable(op);
   if (!shape) return refuse(CUDNN_STATUS_NOT_SUPPORTED, "no engine computes this convolution");
@@ -216,9 +217,8 @@ cudnnStatus_t make(Descriptor& descriptor, PackValue& pack) {
   const auto uids = array<std::int64_t>(descriptor, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const auto pointers = array<void*>(descriptor, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
   if (uids.size() != pointers.size()) return refuse(CUDNN_STATUS_BAD_PARAM, "a variant pack needs a pointer for each id");
-  for (std::size_t i = 0; i < uids.size(); ++i) {
-    if (!pack.pointers.emplace(uids[i], pointers[i]).second) return refuse(CUDNN_STATUS_BAD_PARAM, "a variant pack has an id twice");
-  }
+  // An id may come twice; the first counts.
+  for (std::size_t i = 0; i < uids.size(); ++i) pack.pointers.emplace(uids[i], pointers[i]);
   pack.workspace = scalar<void*>(descriptor, CUDNN_ATTR_VARIANT_PACK_WORKSPACE).value_or(nullptr);
   return CUDNN_STATUS_SUCCESS;
 }

@@ -1,5 +1,6 @@
 #include "rules.h"
 
+#include <algorithm>
 #include <array>
 
 namespace lockstep::sim::dnn {
@@ -115,10 +116,7 @@ const Rule* find_rule(cudnnBackendDescriptorType_t descriptor, cudnnBackendAttri
 }
 
 bool known_descriptor(cudnnBackendDescriptorType_t type) {
-  for (const Rule& rule : kRules) {
-    if (rule.descriptor == type) return true;
-  }
-  return false;
+  return std::any_of(kRules.begin(), kRules.end(), [=](const Rule& rule) { return rule.descriptor == type; });
 }
 
 std::size_t element_bytes(cudnnBackendAttributeType_t type) {

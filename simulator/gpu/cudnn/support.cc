@@ -8,18 +8,18 @@
 namespace lockstep::sim::dnn {
 namespace {
 
-// Is the tensor packed with its dimensions in this order, outermost first? Strides of dimensions of size 1 say nothing.
+// Is the tensor packed with its dimensions in this order, innermost first? Strides of dimensions of size 1 say nothing.
 bool packed_in_order(const TensorValue& tensor, const std::array<std::size_t, 4>& order) {
   std::int64_t expected = 1;
-  for (auto d = order.rbegin(); d != order.rend(); ++d) {
-    if (tensor.dims[*d] != 1 && tensor.strides[*d] != expected) return false;
-    expected *= tensor.dims[*d];
+  for (const std::size_t d : order) {
+    if (tensor.dims[d] != 1 && tensor.strides[d] != expected) return false;
+    expected *= tensor.dims[d];
   }
   return true;
 }
 
-constexpr std::array<std::size_t, 4> kChannelsLast{0, 2, 3, 1};
-constexpr std::array<std::size_t, 4> kChannelsFirst{0, 1, 2, 3};
+constexpr std::array<std::size_t, 4> kChannelsLast{1, 3, 2, 0};
+constexpr std::array<std::size_t, 4> kChannelsFirst{3, 2, 1, 0};
 
 }  // namespace
 

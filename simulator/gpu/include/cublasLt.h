@@ -5,6 +5,8 @@
 // else a caller asks for is refused as the real library refuses what it has no kernel for (CUBLAS_STATUS_NOT_SUPPORTED).
 #pragma once
 
+// NOLINTBEGIN(modernize-*): the forms of C, as a caller of the real header sees them.
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -157,3 +159,4 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
                               void* workspace, size_t workspaceSizeInBytes, cudaStream_t stream);
 
 }  // extern "C"
+// NOLINTEND(modernize-*)

@@ -1,6 +1,8 @@
 // What cuBLAS and cuBLASLt share: statuses, operations and compute types, under NVIDIA's names and with NVIDIA's values.
 #pragma once
 
+// NOLINTBEGIN(modernize-*): the forms of C, as a caller of the real header sees them.
+
 #include "cuda_runtime.h"
 #include "library_types.h"
 
@@ -47,3 +49,4 @@ typedef enum {
   CUBLAS_COMPUTE_32F_FAST_16BF = 75,
   CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
 } cublasComputeType_t;
+// NOLINTEND(modernize-*)

@@ -7,6 +7,8 @@
 
 #include "qualifiers.h"
 
+// NOLINTBEGIN(modernize-use-using, modernize-redundant-void-arg, bugprone-macro-parentheses): the form is NVIDIA's, too.
+
 #define CUDART_VERSION 12040
 
 enum cudaError {
@@ -53,12 +55,7 @@ enum cudaMemcpyKind {
   cudaMemcpyDefault = 4  // the direction follows from the addresses
 };
 
-enum cudaMemoryType {
-  cudaMemoryTypeUnregistered = 0,
-  cudaMemoryTypeHost = 1,
-  cudaMemoryTypeDevice = 2,
-  cudaMemoryTypeManaged = 3
-};
+enum cudaMemoryType { cudaMemoryTypeUnregistered = 0, cudaMemoryTypeHost = 1, cudaMemoryTypeDevice = 2, cudaMemoryTypeManaged = 3 };
 
 struct cudaPointerAttributes {
   enum cudaMemoryType type;
@@ -177,11 +174,11 @@ cudaError_t cudaFreeHost(void* ptr);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, const void* ptr);
 cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, enum cudaMemcpyKind kind);
-cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream = 0);
+cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream = nullptr);
 cudaError_t cudaMemcpyPeer(void* dst, int dstDevice, const void* src, int srcDevice, size_t count);
-cudaError_t cudaMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice, size_t count, cudaStream_t stream = 0);
+cudaError_t cudaMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice, size_t count, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* devPtr, int value, size_t count);
-cudaError_t cudaMemsetAsync(void* devPtr, int value, size_t count, cudaStream_t stream = 0);
+cudaError_t cudaMemsetAsync(void* devPtr, int value, size_t count, cudaStream_t stream = nullptr);
 
 // Streams.
 cudaError_t cudaStreamCreate(cudaStream_t* pStream);
@@ -197,7 +194,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void* userD
 // Events.
 cudaError_t cudaEventCreate(cudaEvent_t* event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end);
@@ -222,6 +219,8 @@ static inline cudaError_t cudaHostAlloc(T** ptr, size_t size, unsigned int flags
   return ::cudaHostAlloc(reinterpret_cast<void**>(ptr), size, flags);
 }
 static inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) { return ::cudaEventCreateWithFlags(event, flags); }
+
+// NOLINTEND(modernize-use-using, modernize-redundant-void-arg, bugprone-macro-parentheses)
 
 // Launching a kernel: cudaLaunchKernelEx(&config, kernel, arguments...).
 #include "../kernel/launch.h"  // engine/device has a launch.h too

@@ -7,6 +7,9 @@
 // Computed: single precision, 2-D, channels last (NHWC activations, KRSC filters), any padding, stride and dilation.
 #pragma once
 
+// NOLINTBEGIN(modernize-*, misc-misplaced-const, readability-avoid-const-params-in-decls): the forms of C, as a caller of the real header
+// sees them.
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -255,3 +258,4 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t executionPlan, cudnnBackendDescriptor_t variantPack);
 
 }  // extern "C"
+// NOLINTEND(modernize-*, misc-misplaced-const, readability-avoid-const-params-in-decls)

@@ -1,6 +1,8 @@
 // Types shared by the virtual CUDA libraries: element types and version properties, under NVIDIA's names.
 #pragma once
 
+// NOLINTBEGIN(modernize-*): the forms of C, as a caller of the real header sees them.
+
 enum cudaDataType_t {
   CUDA_R_32F = 0,
   CUDA_R_64F = 1,
@@ -16,3 +18,4 @@ typedef cudaDataType_t cudaDataType;
 
 enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL };
 typedef libraryPropertyType_t libraryPropertyType;
+// NOLINTEND(modernize-*)

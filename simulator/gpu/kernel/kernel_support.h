@@ -204,13 +204,15 @@ template <typename Fold, int Lanes, typename Value>
 // Sum of f(0), ..., f(n-1) in an order that n and Lanes alone decide, whatever the block. Every thread of the block calls
 // it and gets the result; f must not write.
 template <int Lanes = 32, typename Value>
-[[gnu::always_inline]] inline auto lane_sum(std::int64_t n, const Value& f, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+[[gnu::always_inline]] inline auto lane_sum(std::int64_t n, const Value& f, const char* file = __builtin_FILE(),
+                                            int line = __builtin_LINE()) {
   return sim::fold_lanes<sim::Sum, Lanes>(n, f, file, line);
 }
 
 // Largest of f(0), ..., f(n-1); -infinity (or the lowest integer) for n = 0.
 template <int Lanes = 32, typename Value>
-[[gnu::always_inline]] inline auto lane_max(std::int64_t n, const Value& f, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+[[gnu::always_inline]] inline auto lane_max(std::int64_t n, const Value& f, const char* file = __builtin_FILE(),
+                                            int line = __builtin_LINE()) {
   return sim::fold_lanes<sim::Max, Lanes>(n, f, file, line);
 }
 

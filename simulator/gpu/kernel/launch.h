@@ -64,9 +64,9 @@ struct Packing {
     std::size_t end = 0;
     int i = 0;
     ((end = (end + alignof(Parameters) - 1) / alignof(Parameters) * alignof(Parameters),
-      table[static_cast<std::size_t>(i++)] = Argument{static_cast<std::uint32_t>(end),
-                                                      static_cast<std::uint32_t>(ViewTraits<Parameters>::kElement),
-                                                      ViewTraits<Parameters>::kKind},
+      table[static_cast<std::size_t>(i++)] =
+          Argument{static_cast<std::uint32_t>(end), static_cast<std::uint32_t>(ViewTraits<Parameters>::kElement),
+                   ViewTraits<Parameters>::kKind},
       end += sizeof(Parameters)),
      ...);
     return {table, end};
@@ -78,7 +78,8 @@ struct Packing {
   static void call(void (*kernel)(), [[maybe_unused]] const std::byte* packed) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       reinterpret_cast<void (*)(Parameters...)>(kernel)(*reinterpret_cast<const Parameters*>(packed + kTable[I].offset)...);
-    }(std::index_sequence_for<Parameters...>{});
+    }
+    (std::index_sequence_for<Parameters...>{});
   }
   static constexpr Signature kSignature{kTable.data(), kCount, kBytes, &call};
 

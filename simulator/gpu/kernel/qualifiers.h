@@ -4,6 +4,7 @@
 // (flatten), so that the bodies of their loops vectorise.
 #pragma once
 
+// NOLINTBEGIN(bugprone-reserved-identifier): the names are CUDA's.
 #define __host__
 #define __device__
 #define __global__ __attribute__((section("lockstep_kernels"), noinline, flatten, used, visibility("default")))
@@ -12,3 +13,4 @@
 
 // The blocks that a worker runs come one after another, so what a block shares may live with the worker's thread.
 #define __shared__ static thread_local
+// NOLINTEND(bugprone-reserved-identifier)

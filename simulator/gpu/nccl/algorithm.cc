@@ -21,11 +21,16 @@ const Algorithm* choose(const Signature& what, const AlgorithmChoice& allowed) {
   if (what.kind == Kind::all_reduce && !allowed.ring && allowed.tree) return &kTreeAllReduce;
   if (what.kind == Kind::all_reduce && !allowed.ring) return nullptr;
   switch (what.kind) {  // only an all-reduce has a choice: NCCL too keeps rings for the others
-    case Kind::all_reduce: return &kRingAllReduce;
-    case Kind::reduce: return &kRingReduce;
-    case Kind::broadcast: return &kRingBroadcast;
-    case Kind::all_gather: return &kRingAllGather;
-    case Kind::reduce_scatter: return &kRingReduceScatter;
+    case Kind::all_reduce:
+      return &kRingAllReduce;
+    case Kind::reduce:
+      return &kRingReduce;
+    case Kind::broadcast:
+      return &kRingBroadcast;
+    case Kind::all_gather:
+      return &kRingAllGather;
+    case Kind::reduce_scatter:
+      return &kRingReduceScatter;
   }
   return nullptr;
 }

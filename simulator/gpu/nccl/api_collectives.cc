@@ -15,7 +15,8 @@ Verdict check_buffer(const char* function, const char* name, const void* buffer,
   const int owner = device_of_address(buffer);
   if (owner == device) return {};
   if (owner < 0) return {ncclInvalidArgument, start + " is not memory of a GPU"};
-  return {ncclInvalidArgument, start + " is on GPU " + std::to_string(owner) + ", the communicator's rank on GPU " + std::to_string(device)};
+  return {ncclInvalidArgument,
+          start + " is on GPU " + std::to_string(owner) + ", the communicator's rank on GPU " + std::to_string(device)};
 }
 
 Verdict check_stream(const char* function, cudaStream_t stream, int device) {
@@ -44,8 +45,8 @@ Verdict check_type(const char* function, ncclDataType_t type) {
 
 Verdict check_rank(const char* function, const char* name, int rank, int ranks) {
   if (rank >= 0 && rank < ranks) return {};
-  return {ncclInvalidArgument, std::string(function) + ": " + name + " " + std::to_string(rank) + " is not one of the " + std::to_string(ranks) +
-                                   " ranks, counted from 0"};
+  return {ncclInvalidArgument, std::string(function) + ": " + name + " " + std::to_string(rank) + " is not one of the " +
+                                   std::to_string(ranks) + " ranks, counted from 0"};
 }
 
 Verdict check_collective(const Communicator& communicator, const CollectiveCall& call, cudaStream_t stream) {

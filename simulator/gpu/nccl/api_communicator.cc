@@ -64,7 +64,8 @@ ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId,
   if (comm == nullptr) return refuse(null_argument("ncclCommInitRank", "comm"));
   *comm = nullptr;
   if (nranks < 1 || rank < 0 || rank >= nranks) {
-    return refuse({ncclInvalidArgument, "ncclCommInitRank: rank " + std::to_string(rank) + " of " + std::to_string(nranks) + " does not exist"});
+    return refuse(
+        {ncclInvalidArgument, "ncclCommInitRank: rank " + std::to_string(rank) + " of " + std::to_string(nranks) + " does not exist"});
   }
   int device = 0;
   if (const cudaError_t status = cudaGetDevice(&device); status != cudaSuccess) {
@@ -137,15 +138,24 @@ ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) { return answer(
 
 const char* ncclGetErrorString(ncclResult_t result) {
   switch (result) {
-    case ncclSuccess: return "no error";
-    case ncclUnhandledCudaError: return "a CUDA call failed (ncclGetLastError says which)";
-    case ncclSystemError: return "a call of the operating system failed (ncclGetLastError says which)";
-    case ncclInternalError: return "an error inside NCCL";
-    case ncclInvalidArgument: return "invalid argument (ncclGetLastError says which)";
-    case ncclInvalidUsage: return "invalid usage (ncclGetLastError says what is wrong)";
-    case ncclRemoteError: return "another rank has gone or can't be reached";
-    case ncclInProgress: return "in progress";
-    default: return "unknown result code";
+    case ncclSuccess:
+      return "no error";
+    case ncclUnhandledCudaError:
+      return "a CUDA call failed (ncclGetLastError says which)";
+    case ncclSystemError:
+      return "a call of the operating system failed (ncclGetLastError says which)";
+    case ncclInternalError:
+      return "an error inside NCCL";
+    case ncclInvalidArgument:
+      return "invalid argument (ncclGetLastError says which)";
+    case ncclInvalidUsage:
+      return "invalid usage (ncclGetLastError says what is wrong)";
+    case ncclRemoteError:
+      return "another rank has gone or can't be reached";
+    case ncclInProgress:
+      return "in progress";
+    default:
+      return "unknown result code";
   }
 }
 

@@ -14,11 +14,16 @@ Cost cost_of(const Exchange& exchange, std::size_t share) {
   const double bytes = elements * static_cast<double>(size_of(exchange.what.type));
   const double n = exchange.ranks;
   switch (exchange.what.kind) {
-    case Kind::all_reduce: return {elements * (n - 1), 2 * n * bytes};
-    case Kind::reduce: return {elements * (n - 1), (n + 1) * bytes};
-    case Kind::reduce_scatter: return {elements * (n - 1), (n + 1) * bytes};
-    case Kind::all_gather: return {0, (n + 1) * bytes};
-    case Kind::broadcast: return {0, 2 * bytes};
+    case Kind::all_reduce:
+      return {elements * (n - 1), 2 * n * bytes};
+    case Kind::reduce:
+      return {elements * (n - 1), (n + 1) * bytes};
+    case Kind::reduce_scatter:
+      return {elements * (n - 1), (n + 1) * bytes};
+    case Kind::all_gather:
+      return {0, (n + 1) * bytes};
+    case Kind::broadcast:
+      return {0, 2 * bytes};
   }
   return {};
 }
@@ -263,8 +268,8 @@ void Clique::depart(int rank, ncclResult_t code_for_others, const std::string& w
   for (const auto& [pair, halves] : transfers_) {
     const bool waits_for_it = !halves.empty() && (pair.first == rank || pair.second == rank);
     if (waits_for_it) {
-      fail(code_for_others, "a transfer from " + rank_name(pair.first) + " to " + rank_name(pair.second) + " can't be completed: " +
-                                rank_name(rank) + " " + why);
+      fail(code_for_others, "a transfer from " + rank_name(pair.first) + " to " + rank_name(pair.second) +
+                                " can't be completed: " + rank_name(rank) + " " + why);
       return;
     }
   }

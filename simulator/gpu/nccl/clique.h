@@ -92,10 +92,10 @@ class Clique {
 
   mutable std::mutex mutex_;
   Verdict state_;
-  std::vector<std::string> departed_;        // why, by rank; empty: still here
-  std::vector<std::uint64_t> called_;        // collectives by rank
-  std::uint64_t first_pending_ = 0;          // number of the collective at the front of pending_
-  std::deque<std::shared_ptr<Collective>> pending_;                               // not yet called by all ranks
+  std::vector<std::string> departed_;                                               // why, by rank; empty: still here
+  std::vector<std::uint64_t> called_;                                               // collectives by rank
+  std::uint64_t first_pending_ = 0;                                                 // number of the collective at the front of pending_
+  std::deque<std::shared_ptr<Collective>> pending_;                                 // not yet called by all ranks
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<Transfer>>> transfers_;  // by (from, to): one half called
 };
 

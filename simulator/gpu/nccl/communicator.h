@@ -17,7 +17,7 @@ struct ncclComm {
   mutable std::mutex mutex;
   std::shared_ptr<lockstep::sim::nccl::Clique> clique;  // null until all ranks have met
   bool finalized = false;
-  std::string error;                                       // the last refusal of this rank's calls
+  std::string error;                                          // the last refusal of this rank's calls
   std::map<std::pair<int, bool>, cudaStream_t> side_streams;  // for sends and receives of one group, by (peer, sends)
 };
 

@@ -9,11 +9,16 @@ namespace lockstep::sim::nccl {
 
 const char* name_of(Kind kind) {
   switch (kind) {
-    case Kind::all_reduce: return "ncclAllReduce";
-    case Kind::reduce: return "ncclReduce";
-    case Kind::broadcast: return "ncclBroadcast";
-    case Kind::all_gather: return "ncclAllGather";
-    case Kind::reduce_scatter: return "ncclReduceScatter";
+    case Kind::all_reduce:
+      return "ncclAllReduce";
+    case Kind::reduce:
+      return "ncclReduce";
+    case Kind::broadcast:
+      return "ncclBroadcast";
+    case Kind::all_gather:
+      return "ncclAllGather";
+    case Kind::reduce_scatter:
+      return "ncclReduceScatter";
   }
   return "";
 }

@@ -23,7 +23,7 @@ struct Signature {
 const char* name_of(Kind kind);  // "ncclAllReduce"
 bool reduces(Kind kind);
 bool has_root(Kind kind);
-std::string describe(const Signature& signature);                       // "ncclAllReduce(count 10, float32, sum)"
+std::string describe(const Signature& signature);                      // "ncclAllReduce(count 10, float32, sum)"
 std::string difference(const Signature& one, const Signature& other);  // "count, op"; empty when they agree
 
 struct Exchange {

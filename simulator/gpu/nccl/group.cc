@@ -120,7 +120,8 @@ ncclResult_t enter_all(const std::vector<Entry>& entries) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const Entry& entry = entries[i];
     std::shared_ptr<Clique> clique;
-    Verdict verdict = {ncclInvalidArgument, "the ncclUniqueId is unknown: it did not come from ncclGetUniqueId, or its ranks have met already"};
+    Verdict verdict = {ncclInvalidArgument,
+                       "the ncclUniqueId is unknown: it did not come from ncclGetUniqueId, or its ranks have met already"};
     if (joined[i] != nullptr) verdict = joined[i]->wait(&clique);
     if (verdict.ok()) {
       const std::lock_guard lock(entry.communicator->mutex);

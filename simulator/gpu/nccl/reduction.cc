@@ -84,7 +84,8 @@ template <typename T, ncclRedOp_t op>
 void finish_block(void* accumulator, std::size_t count, int ranks) {
   if constexpr (op == ncclAvg && std::is_integral_v<T>) {
     auto* a = static_cast<T*>(accumulator);
-    for (std::size_t i = 0; i < count; ++i) a[i] = static_cast<T>(a[i] / static_cast<std::conditional_t<std::is_signed_v<T>, int, unsigned>>(ranks));
+    for (std::size_t i = 0; i < count; ++i)
+      a[i] = static_cast<T>(a[i] / static_cast<std::conditional_t<std::is_signed_v<T>, int, unsigned>>(ranks));
   } else {
     (void)accumulator, (void)count, (void)ranks;
   }
@@ -98,11 +99,16 @@ Reduction make() {
 template <typename T>
 Reduction by_op(ncclRedOp_t op) {
   switch (op) {
-    case ncclProd: return make<T, ncclProd>();
-    case ncclMax: return make<T, ncclMax>();
-    case ncclMin: return make<T, ncclMin>();
-    case ncclAvg: return make<T, ncclAvg>();
-    default: return make<T, ncclSum>();
+    case ncclProd:
+      return make<T, ncclProd>();
+    case ncclMax:
+      return make<T, ncclMax>();
+    case ncclMin:
+      return make<T, ncclMin>();
+    case ncclAvg:
+      return make<T, ncclAvg>();
+    default:
+      return make<T, ncclSum>();
   }
 }
 
@@ -114,9 +120,9 @@ struct TypeRow {
 
 // In the order of ncclDataType_t.
 constexpr TypeRow kTypes[] = {
-    {"int8", 1, by_op<std::int8_t>},      {"uint8", 1, by_op<std::uint8_t>},  {"int32", 4, by_op<std::int32_t>},
-    {"uint32", 4, by_op<std::uint32_t>},  {"int64", 8, by_op<std::int64_t>},  {"uint64", 8, by_op<std::uint64_t>},
-    {"float16", 2, by_op<Float16>},       {"float32", 4, by_op<float>},       {"float64", 8, by_op<double>},
+    {"int8", 1, by_op<std::int8_t>},     {"uint8", 1, by_op<std::uint8_t>}, {"int32", 4, by_op<std::int32_t>},
+    {"uint32", 4, by_op<std::uint32_t>}, {"int64", 8, by_op<std::int64_t>}, {"uint64", 8, by_op<std::uint64_t>},
+    {"float16", 2, by_op<Float16>},      {"float32", 4, by_op<float>},      {"float64", 8, by_op<double>},
     {"bfloat16", 2, by_op<Bfloat16>},
 };
 

@@ -64,8 +64,9 @@ void Meeting::complete() {
   for (std::size_t a = 0; a < devices_.size(); ++a) {
     for (std::size_t b = a + 1; b < devices_.size(); ++b) {
       if (devices_[a] != devices_[b]) continue;
-      return refuse(ncclInvalidUsage, "duplicate GPU: rank " + std::to_string(a) + " and rank " + std::to_string(b) + " are both on CUDA device " +
-                                          std::to_string(devices_[a]) + "; a GPU can be in a communicator only once");
+      return refuse(ncclInvalidUsage, "duplicate GPU: rank " + std::to_string(a) + " and rank " + std::to_string(b) +
+                                          " are both on CUDA device " + std::to_string(devices_[a]) +
+                                          "; a GPU can be in a communicator only once");
     }
   }
   clique_ = std::make_shared<Clique>(devices_, choice_from_environment());

@@ -17,18 +17,20 @@ struct Node {
   int children[2] = {-1, -1};
 };
 
-// Rank 0 is the root, with one child; below it a rank's lowest set bit is its height.
+// Rank 0 is the root, with one child; below it a rank's lowest set bit is its height, and its children are half a bit below and above
+// (or as far above as there are ranks).
 Node first_tree(int n, int rank) {
-  const auto parent_of = [n](int node) {
-    const int bit = node & -node;
-    const int up = (node ^ bit) | (bit << 1);
-    return up < n ? up : node ^ bit;
-  };
   Node node;
-  int found = 0;
-  if (rank != 0) node.parent = parent_of(rank);
-  for (int child = 1; child < n; ++child) {
-    if (child != rank && parent_of(child) == rank) node.children[found++] = child;
+  int bit = rank & -rank;
+  if (rank == 0) {
+    bit = static_cast<int>(std::bit_ceil(static_cast<unsigned>(n)));
+  } else {
+    const int up = (rank ^ bit) | (bit << 1);
+    node.parent = up < n ? up : rank ^ bit;
+    if (bit > 1) node.children[0] = rank - bit / 2;
+  }
+  for (int reach = bit / 2; reach > 0 && node.children[1] < 0; reach /= 2) {
+    if (rank + reach < n) node.children[1] = rank + reach;
   }
   return node;
 }
@@ -100,8 +102,7 @@ std::vector<Message> messages(const Exchange& exchange, int rank) {
   for (int tree = 0; tree < 2; ++tree) {
     const std::size_t bytes = half_of(exchange, tree).size() * size_of(exchange.what.type);
     if (bytes == 0) continue;
-    int height = 0;
-    for (int r = 0; r < n; ++r) height = std::max(height, depth_of(tree, n, r));
+    const int height = std::bit_width(static_cast<unsigned>(n - 1));  // rank 1 is the deepest: up to the highest bit, then to the root
     const Node node = node_of(tree, n, rank);
     const int depth = depth_of(tree, n, rank);
     if (node.parent >= 0) list.push_back({height - depth, rank, node.parent, bytes});

@@ -105,11 +105,16 @@ End look_at(const void* address, std::size_t bytes) {
 
 bool fits(cudaMemcpyKind kind, bool from_device, bool to_device) {
   switch (kind) {
-    case cudaMemcpyHostToHost: return !from_device && !to_device;
-    case cudaMemcpyHostToDevice: return !from_device && to_device;
-    case cudaMemcpyDeviceToHost: return from_device && !to_device;
-    case cudaMemcpyDeviceToDevice: return from_device && to_device;
-    case cudaMemcpyDefault: return true;
+    case cudaMemcpyHostToHost:
+      return !from_device && !to_device;
+    case cudaMemcpyHostToDevice:
+      return !from_device && to_device;
+    case cudaMemcpyDeviceToHost:
+      return from_device && !to_device;
+    case cudaMemcpyDeviceToDevice:
+      return from_device && to_device;
+    case cudaMemcpyDefault:
+      return true;
   }
   return false;
 }
@@ -178,7 +183,8 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   // Into pageable memory, and between host buffers, even the asynchronous copy returns only when it is done; between devices
   // even the other one does not wait.
   const bool on_host = !from_device && !to_device;
-  const bool must_wait = wait == Wait::until_done ? !(from_device && to_device) : target.place == Place::pageable || (on_host && source.place == Place::pageable);
+  const bool must_wait = wait == Wait::until_done ? !(from_device && to_device)
+                                                  : target.place == Place::pageable || (on_host && source.place == Place::pageable);
   return must_wait ? finish() : cudaSuccess;
 }
 
@@ -263,5 +269,7 @@ cudaError_t cudaMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int s
   return remember(copy_peer(dst, dstDevice, src, srcDevice, count, stream));
 }
 cudaError_t cudaMemset(void* devPtr, int value, size_t count) { return remember(fill(devPtr, value, count, nullptr)); }
-cudaError_t cudaMemsetAsync(void* devPtr, int value, size_t count, cudaStream_t stream) { return remember(fill(devPtr, value, count, stream)); }
+cudaError_t cudaMemsetAsync(void* devPtr, int value, size_t count, cudaStream_t stream) {
+  return remember(fill(devPtr, value, count, stream));
+}
 }

@@ -24,7 +24,8 @@ std::optional<std::uint64_t> number(const char* name, std::uint64_t low, std::ui
   errno = 0;
   const std::uint64_t value = std::strtoull(text->c_str(), &end, 10);
   if (errno != 0 || *end != '\0' || text->front() == '-' || value < low || value > high) {
-    problem = std::string(name) + "=" + *text + ": a whole number from " + std::to_string(low) + " to " + std::to_string(high) + " is needed";
+    problem =
+        std::string(name) + "=" + *text + ": a whole number from " + std::to_string(low) + " to " + std::to_string(high) + " is needed";
     return std::nullopt;
   }
   return value;

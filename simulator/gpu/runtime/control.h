@@ -25,7 +25,9 @@ struct Counters {
 };
 Counters counters();
 
-// Waits for all work of all devices and forgets sticky errors; memory, streams and events stay.
+void wait_for_all_devices();
+
+// Waits for all devices and forgets sticky errors; memory, streams and events stay.
 void clear_device_errors();
 
 }  // namespace lockstep::sim

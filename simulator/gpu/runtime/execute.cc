@@ -36,7 +36,8 @@ void check_reachable(int device, const void* begin, std::size_t bytes, const std
   if (!block) fault(memory.device_of(begin) == kHostDevice ? "is host memory that was not page-locked by CUDA" : "is not allocated");
   if (!block->contains(reinterpret_cast<std::uintptr_t>(begin), bytes)) fault("reaches beyond its allocation");
   if (block->device != kHostDevice && block->device != device && !runtime().peer_access(device, block->device)) {
-    fault("belongs to device " + std::to_string(block->device) + ", and peer access from device " + std::to_string(device) + " is not enabled");
+    fault("belongs to device " + std::to_string(block->device) + ", and peer access from device " + std::to_string(device) +
+          " is not enabled");
   }
 }
 
@@ -75,7 +76,8 @@ void prepare_operation(Node& node) {
         if (touch.bytes > 0) check_reachable(node.stream->device, touch.begin, touch.bytes, touch.write ? "output" : "input");
       }
       break;
-    default: break;
+    default:
+      break;
   }
 }
 

@@ -199,7 +199,6 @@ void Executor::fail(int device, cudaError_t status, const std::string& what) {
 }
 
 void Executor::clear_errors() {
-  for (std::size_t d = 0; d < devices_.size(); ++d) wait_device(static_cast<int>(d));
   for (Device& device : devices_) device.error.store(cudaSuccess, std::memory_order_release);
 }
 

@@ -33,17 +33,19 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Gets ready to run `entry(argument)`. What the stack held before is forgotten without unwinding: kernels keep nothing there
-  // that would need it.
+  // Gets ready to run `entry(argument)`. Where the last run was broken off in the middle, its stack is forgotten without
+  // unwinding: kernels keep nothing there that would need it.
   void arm(void (*entry)(void*), void* argument) {
-    drop();
     entry_ = entry;
     argument_ = argument;
-    finished_ = false;
-    inside_ = boost::context::detail::make_fcontext(memory_ + kGuard + kStack, kStack, &Fiber::enter);
+    if (!finished_ || inside_ == nullptr) {
+      drop();
+      inside_ = boost::context::detail::make_fcontext(memory_ + kGuard + kStack, kStack, &Fiber::enter);
 #if defined(__SANITIZE_THREAD__)
-    tsan_inside_ = __tsan_create_fiber(0);
+      tsan_inside_ = __tsan_create_fiber(0);
 #endif
+    }
+    finished_ = false;
   }
 
   // Runs the fiber until it yields or ends.
@@ -63,26 +65,10 @@ class Fiber {
   }
 
   // Called on the fiber: back to where it was resumed.
-  void yield() { leave(false); }
-
-  bool finished() const { return finished_; }
-
- private:
-  static void enter(boost::context::detail::transfer_t from) {
-    auto* const self = static_cast<Fiber*>(from.data);
-    self->outside_ = from.fctx;
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(nullptr, &self->asan_bottom_, &self->asan_size_);
-#endif
-    self->entry_(self->argument_);
-    self->finished_ = true;
-    self->leave(true);
-  }
-
-  void leave([[maybe_unused]] bool forever) {
+  void yield() {
 #if defined(__SANITIZE_ADDRESS__)
     void* fake = nullptr;
-    __sanitizer_start_switch_fiber(forever ? nullptr : &fake, asan_bottom_, asan_size_);
+    __sanitizer_start_switch_fiber(&fake, asan_bottom_, asan_size_);
 #endif
 #if defined(__SANITIZE_THREAD__)
     __tsan_switch_to_fiber(tsan_outside_, 0);
@@ -91,6 +77,23 @@ class Fiber {
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(fake, &asan_bottom_, &asan_size_);
 #endif
+  }
+
+  bool finished() const { return finished_; }
+
+ private:
+  // Never returns: an ended run waits here for the next one.
+  static void enter(boost::context::detail::transfer_t from) {
+    auto* const self = static_cast<Fiber*>(from.data);
+    self->outside_ = from.fctx;
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(nullptr, &self->asan_bottom_, &self->asan_size_);
+#endif
+    for (;;) {
+      self->entry_(self->argument_);
+      self->finished_ = true;
+      self->yield();
+    }
   }
 
   void drop() {

@@ -14,6 +14,7 @@ namespace lockstep::sim {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+constexpr std::size_t kFilledBytes = std::size_t{256} << 20;
 constexpr std::size_t kGiveBackBytes = std::size_t{1} << 20;  // smaller holes keep their pages
 
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
@@ -71,7 +72,8 @@ void* Memory::allocate(int device, std::size_t bytes) {
     here.used += rounded;
     blocks_[begin] = Block{begin, bytes, device};
   }
-  if (check_) std::memset(reinterpret_cast<void*>(begin + map_.delta), 0xff, rounded);  // NaN in every floating-point type
+  // NaN in every floating-point type. Not all of a huge block: its pages may never be used.
+  if (check_) std::memset(reinterpret_cast<void*>(begin + map_.delta), 0xff, std::min(rounded, kFilledBytes));
   return reinterpret_cast<void*>(begin);
 }
 

@@ -25,7 +25,9 @@ struct Block {
   std::size_t bytes = 0;
   int device = kHostDevice;
 
-  bool contains(std::uintptr_t address, std::size_t n) const { return address >= begin && address - begin <= bytes && n <= bytes - (address - begin); }
+  bool contains(std::uintptr_t address, std::size_t n) const {
+    return address >= begin && address - begin <= bytes && n <= bytes - (address - begin);
+  }
 };
 
 class Memory {

@@ -98,7 +98,7 @@ struct CUevent_st {
   std::atomic<bool> alive{false};
   int device = 0;
   unsigned flags = 0;
-  std::uint64_t records = 0;      // how often it was recorded, ever: a late record of an earlier life is told apart
-  lockstep::sim::Moment last;     // stream is null: not recorded
-  std::int64_t time_ns = 0;       // when the last record was reached
+  std::uint64_t records = 0;   // how often it was recorded, ever: a late record of an earlier life is told apart
+  lockstep::sim::Moment last;  // stream is null: not recorded
+  std::int64_t time_ns = 0;    // when the last record was reached
 };

@@ -6,7 +6,7 @@
 namespace lockstep::sim {
 
 struct AddressMap {
-  std::uintptr_t begin = 0;   // device addresses are begin ... begin + bytes
+  std::uintptr_t begin = 0;  // device addresses are begin ... begin + bytes
   std::uintptr_t bytes = 0;
   std::uintptr_t delta = 0;   // from a device address to where its bytes are
   std::uintptr_t stride = 1;  // from one device's addresses to the next one's

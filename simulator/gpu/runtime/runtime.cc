@@ -92,7 +92,12 @@ Counters counters() {
   return counters;
 }
 
+void wait_for_all_devices() {
+  for (int d = 0; d < runtime().devices(); ++d) runtime().executor.wait_device(d);
+}
+
 void clear_device_errors() {
+  wait_for_all_devices();
   runtime().executor.clear_errors();
   last_error = cudaSuccess;
 }

@@ -124,14 +124,19 @@ void Executor::start(Stream* stream, Lock& lock) {
   Node& node = *stream->head;
   if (waits(node)) return;
   switch (node.kind) {
-    case NodeKind::gate: arrive(node); return;
+    case NodeKind::gate:
+      arrive(node);
+      return;
     case NodeKind::record:
       if (node.event->records == node.record) node.event->time_ns = now_ns();
       complete(node);
       return;
-    case NodeKind::wait: complete(node); return;
+    case NodeKind::wait:
+      complete(node);
+      return;
     case NodeKind::operation:
-    case NodeKind::kernel: break;
+    case NodeKind::kernel:
+      break;
   }
   node.skipped = devices_[static_cast<std::size_t>(stream->device)].error.load(std::memory_order_relaxed) != cudaSuccess;
   if (node.kind == NodeKind::operation && node.operation.kind == OperationKind::host_function) {

@@ -103,6 +103,11 @@ class Hold {
 // Writes down in which order operations ran.
 class Diary {
  public:
+  Diary() = default;
+  ~Diary() { sim::wait_for_all_devices(); }  // what is still queued may write here
+  Diary(const Diary&) = delete;
+  Diary& operator=(const Diary&) = delete;
+
   void note(cudaStream_t stream, const std::string& what, int parts = 1) {
     sim::Operation operation;
     operation.kind = sim::OperationKind::marker;

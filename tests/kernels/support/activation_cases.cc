@@ -14,7 +14,8 @@ struct Matrix {
 };
 // Tall and narrow as images are, or short and wide as dense layers are.
 Matrix any_matrix(Random& random) {
-  return between(random, 0, 1) != 0 ? Matrix{between(random, 1, 700), between(random, 1, 40)} : Matrix{between(random, 1, 30), between(random, 1, 400)};
+  return between(random, 0, 1) != 0 ? Matrix{between(random, 1, 700), between(random, 1, 40)}
+                                    : Matrix{between(random, 1, 30), between(random, 1, 400)};
 }
 
 std::vector<double> softmax_of(const std::vector<float>& x, const Matrix& shape) {
@@ -49,8 +50,8 @@ std::vector<KernelCase> activation_cases() {
                      const auto y = instance.in_out(normal(random, shape.size()));
                      instance.shape = shape.str() + (relu ? " relu" : "") + (biased ? " bias" : "");
                      instance.start = [=](const Stream& s, Grid g) {
-                       launch(s, "bias_activation", kernels::bias_activation_cost(shape.rows, shape.columns), g, kernels::bias_activation, bias.read(), y.write(),
-                              shape.rows, shape.columns, relu);
+                       launch(s, "bias_activation", kernels::bias_activation_cost(shape.rows, shape.columns), g, kernels::bias_activation,
+                              bias.read(), y.write(), shape.rows, shape.columns, relu);
                      };
                      instance.check = [=] {
                        auto expected = y.initial();
@@ -70,8 +71,8 @@ std::vector<KernelCase> activation_cases() {
                      const auto partial = instance.output<float>(kernels::row_chunks(shape.rows) * shape.columns);
                      instance.shape = shape.str();
                      instance.start = [=](const Stream& s, Grid g) {
-                       launch(s, "relu_bias_gradient", kernels::relu_bias_gradient_cost(shape.rows, shape.columns), g, kernels::relu_bias_gradient, y.read(), dy.write(),
-                              partial.write(), shape.rows, shape.columns);
+                       launch(s, "relu_bias_gradient", kernels::relu_bias_gradient_cost(shape.rows, shape.columns), g,
+                              kernels::relu_bias_gradient, y.read(), dy.write(), partial.write(), shape.rows, shape.columns);
                      };
                      instance.check = [=] {
                        auto expected = dy.initial();
@@ -100,8 +101,8 @@ std::vector<KernelCase> activation_cases() {
                      const auto partial = instance.output<float>(kernels::row_chunks(shape.rows) * shape.columns);
                      instance.shape = shape.str();
                      instance.start = [=](const Stream& s, Grid g) {
-                       launch(s, "column_sums", kernels::column_sums_cost(shape.rows, shape.columns), g, kernels::column_sums, x.read(), partial.write(), shape.rows,
-                              shape.columns);
+                       launch(s, "column_sums", kernels::column_sums_cost(shape.rows, shape.columns), g, kernels::column_sums, x.read(),
+                              partial.write(), shape.rows, shape.columns);
                      };
                      instance.check = [=] { expect_column_sums(partial.now(), x.initial(), shape); };
                    }});
@@ -111,8 +112,8 @@ std::vector<KernelCase> activation_cases() {
                      const auto sums = instance.output<float>(shape.columns);
                      instance.shape = shape.str();
                      instance.start = [=](const Stream& s, Grid g) {
-                       launch(s, "add_chunks", kernels::add_chunks_cost(shape.rows, shape.columns), g, kernels::add_chunks, partial.read(), sums.write(), shape.rows,
-                              shape.columns);
+                       launch(s, "add_chunks", kernels::add_chunks_cost(shape.rows, shape.columns), g, kernels::add_chunks, partial.read(),
+                              sums.write(), shape.rows, shape.columns);
                      };
                      instance.check = [=] { expect_column_sums(sums.now(), partial.initial(), shape); };
                    }});
@@ -122,7 +123,8 @@ std::vector<KernelCase> activation_cases() {
                      const auto y = instance.output<float>(shape.size());
                      instance.shape = shape.str();
                      instance.start = [=](const Stream& s, Grid g) {
-                       launch(s, "softmax", kernels::softmax_cost(shape.rows, shape.columns), g, kernels::softmax, x.read(), y.write(), shape.rows, shape.columns);
+                       launch(s, "softmax", kernels::softmax_cost(shape.rows, shape.columns), g, kernels::softmax, x.read(), y.write(),
+                              shape.rows, shape.columns);
                      };
                      instance.check = [=] { expect_close(y.now(), softmax_of(x.initial(), shape), 1e-6); };
                    }});
@@ -133,8 +135,8 @@ std::vector<KernelCase> activation_cases() {
                      const auto dy = instance.in_out(normal(random, shape.size()));
                      instance.shape = shape.str();
                      instance.start = [=](const Stream& s, Grid g) {
-                       launch(s, "softmax_gradient", kernels::softmax_gradient_cost(shape.rows, shape.columns), g, kernels::softmax_gradient, y.read(), dy.write(),
-                              shape.rows, shape.columns);
+                       launch(s, "softmax_gradient", kernels::softmax_gradient_cost(shape.rows, shape.columns), g,
+                              kernels::softmax_gradient, y.read(), dy.write(), shape.rows, shape.columns);
                      };
                      instance.check = [=] {
                        std::vector<double> expected(p.size());

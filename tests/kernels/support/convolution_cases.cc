@@ -34,9 +34,10 @@ ConvShape any_convolution(Random& random) {
 }
 
 std::string str(const ConvShape& s) {
-  return std::to_string(s.batch) + " x " + std::to_string(s.height) + " x " + std::to_string(s.width) + " x " + std::to_string(s.in_channels) + " to " +
-         std::to_string(s.out_channels) + ", kernel " + std::to_string(s.kernel_h) + " x " + std::to_string(s.kernel_w) + ", stride " + std::to_string(s.stride_h) + " x " +
-         std::to_string(s.stride_w) + ", dilation " + std::to_string(s.dilation_h) + " x " + std::to_string(s.dilation_w);
+  return std::to_string(s.batch) + " x " + std::to_string(s.height) + " x " + std::to_string(s.width) + " x " +
+         std::to_string(s.in_channels) + " to " + std::to_string(s.out_channels) + ", kernel " + std::to_string(s.kernel_h) + " x " +
+         std::to_string(s.kernel_w) + ", stride " + std::to_string(s.stride_h) + " x " + std::to_string(s.stride_w) + ", dilation " +
+         std::to_string(s.dilation_h) + " x " + std::to_string(s.dilation_w);
 }
 
 // The three have one form: two tensors in, one out.
@@ -48,7 +49,9 @@ KernelCase convolution_case(const char* name, Kernel kernel, CostOf cost, Size f
             const auto b = instance.input(normal(random, static_cast<std::int64_t>(second(s))));
             const auto out = instance.output<float>(static_cast<std::int64_t>(result(s)));
             instance.shape = str(s);
-            instance.start = [=](const Stream& stream, Grid g) { launch(stream, name, cost(s), g, kernel, s, a.read(), b.read(), out.write()); };
+            instance.start = [=](const Stream& stream, Grid g) {
+              launch(stream, name, cost(s), g, kernel, s, a.read(), b.read(), out.write());
+            };
             instance.check = [=] { expect_close(out.now(), reference(s, a.initial(), b.initial()), 2e-5); };
           }};
 }
@@ -56,12 +59,12 @@ KernelCase convolution_case(const char* name, Kernel kernel, CostOf cost, Size f
 }  // namespace
 
 std::vector<KernelCase> convolution_cases() {
-  return {convolution_case("convolution_forward", kernels::convolution_forward, kernels::convolution_forward_cost, image_size, filter_size, output_size,
-                           reference_forward),
-          convolution_case("convolution_backward_data", kernels::convolution_backward_data, kernels::convolution_backward_data_cost, output_size, filter_size,
-                           image_size, reference_backward_data),
-          convolution_case("convolution_backward_filter", kernels::convolution_backward_filter, kernels::convolution_backward_filter_cost, image_size, output_size,
-                           filter_size, reference_backward_filter)};
+  return {convolution_case("convolution_forward", kernels::convolution_forward, kernels::convolution_forward_cost, image_size, filter_size,
+                           output_size, reference_forward),
+          convolution_case("convolution_backward_data", kernels::convolution_backward_data, kernels::convolution_backward_data_cost,
+                           output_size, filter_size, image_size, reference_backward_data),
+          convolution_case("convolution_backward_filter", kernels::convolution_backward_filter, kernels::convolution_backward_filter_cost,
+                           image_size, output_size, filter_size, reference_backward_filter)};
 }
 
 }  // namespace lockstep::testing

@@ -32,21 +32,29 @@ void each_product(const kernels::ConvShape& s, Function f) {
   }
 }
 
-inline std::size_t image_size(const kernels::ConvShape& s) { return static_cast<std::size_t>(s.batch * s.height * s.width * s.in_channels); }
-inline std::size_t filter_size(const kernels::ConvShape& s) { return static_cast<std::size_t>(s.kernel_h * s.kernel_w * s.in_channels * s.out_channels); }
-inline std::size_t output_size(const kernels::ConvShape& s) { return static_cast<std::size_t>(s.batch * s.out_height * s.out_width * s.out_channels); }
+inline std::size_t image_size(const kernels::ConvShape& s) {
+  return static_cast<std::size_t>(s.batch * s.height * s.width * s.in_channels);
+}
+inline std::size_t filter_size(const kernels::ConvShape& s) {
+  return static_cast<std::size_t>(s.kernel_h * s.kernel_w * s.in_channels * s.out_channels);
+}
+inline std::size_t output_size(const kernels::ConvShape& s) {
+  return static_cast<std::size_t>(s.batch * s.out_height * s.out_width * s.out_channels);
+}
 
 inline std::vector<double> reference_forward(const kernels::ConvShape& s, const std::vector<float>& x, const std::vector<float>& filter) {
   std::vector<double> y(output_size(s));
   each_product(s, [&](std::size_t i, std::size_t f, std::size_t o) { y[o] += static_cast<double>(x[i]) * filter[f]; });
   return y;
 }
-inline std::vector<double> reference_backward_data(const kernels::ConvShape& s, const std::vector<float>& dy, const std::vector<float>& filter) {
+inline std::vector<double> reference_backward_data(const kernels::ConvShape& s, const std::vector<float>& dy,
+                                                   const std::vector<float>& filter) {
   std::vector<double> dx(image_size(s));
   each_product(s, [&](std::size_t i, std::size_t f, std::size_t o) { dx[i] += static_cast<double>(dy[o]) * filter[f]; });
   return dx;
 }
-inline std::vector<double> reference_backward_filter(const kernels::ConvShape& s, const std::vector<float>& x, const std::vector<float>& dy) {
+inline std::vector<double> reference_backward_filter(const kernels::ConvShape& s, const std::vector<float>& x,
+                                                     const std::vector<float>& dy) {
   std::vector<double> dfilter(filter_size(s));
   each_product(s, [&](std::size_t i, std::size_t f, std::size_t o) { dfilter[f] += static_cast<double>(x[i]) * dy[o]; });
   return dfilter;

@@ -21,7 +21,9 @@ std::vector<KernelCase> elementwise_cases() {
                      const std::int64_t n = between(random, 1, 3000);
                      const auto y = instance.output<float>(n);
                      instance.shape = std::to_string(n);
-                     instance.start = [=](const Stream& s, Grid g) { launch(s, "fill", kernels::fill_cost(n), g, kernels::fill, 2.5F, y.write()); };
+                     instance.start = [=](const Stream& s, Grid g) {
+                       launch(s, "fill", kernels::fill_cost(n), g, kernels::fill, 2.5F, y.write());
+                     };
                      instance.check = [=] { EXPECT_EQ(y.now(), std::vector<float>(static_cast<std::size_t>(n), 2.5F)); };
                    }});
   cases.push_back({"add", [](Random& random, KernelInstance& instance) {
@@ -29,31 +31,34 @@ std::vector<KernelCase> elementwise_cases() {
                      const auto x = instance.input(normal(random, n));
                      const auto y = instance.in_out(normal(random, n));
                      instance.shape = std::to_string(n);
-                     instance.start = [=](const Stream& s, Grid g) { launch(s, "add", kernels::add_cost(n), g, kernels::add, x.read(), y.write()); };
+                     instance.start = [=](const Stream& s, Grid g) {
+                       launch(s, "add", kernels::add_cost(n), g, kernels::add, x.read(), y.write());
+                     };
                      instance.check = [=] {
                        auto expected = y.initial();
                        for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += x.initial()[i];
                        EXPECT_EQ(y.now(), expected);
                      };
                    }});
-  cases.push_back({"transpose", [](Random& random, KernelInstance& instance) {
-                     const std::int64_t rows = between(random, 1, 80);
-                     const std::int64_t columns = between(random, 1, 80);
-                     const auto x = instance.input(normal(random, rows * columns));
-                     const auto y = instance.output<float>(rows * columns);
-                     instance.shape = std::to_string(rows) + " x " + std::to_string(columns);
-                     instance.start = [=](const Stream& s, Grid g) {
-                       launch(s, "transpose", kernels::transpose_cost(rows, columns), g, kernels::transpose, x.read(), y.write(), rows, columns);
-                     };
-                     instance.check = [=] {
-                       const auto actual = y.now();
-                       for (std::int64_t i = 0; i < rows; ++i) {
-                         for (std::int64_t j = 0; j < columns; ++j) {
-                           ASSERT_EQ(actual[static_cast<std::size_t>(j * rows + i)], x.initial()[static_cast<std::size_t>(i * columns + j)]);
-                         }
-                       }
-                     };
-                   }});
+  cases.push_back(
+      {"transpose", [](Random& random, KernelInstance& instance) {
+         const std::int64_t rows = between(random, 1, 80);
+         const std::int64_t columns = between(random, 1, 80);
+         const auto x = instance.input(normal(random, rows * columns));
+         const auto y = instance.output<float>(rows * columns);
+         instance.shape = std::to_string(rows) + " x " + std::to_string(columns);
+         instance.start = [=](const Stream& s, Grid g) {
+           launch(s, "transpose", kernels::transpose_cost(rows, columns), g, kernels::transpose, x.read(), y.write(), rows, columns);
+         };
+         instance.check = [=] {
+           const auto actual = y.now();
+           for (std::int64_t i = 0; i < rows; ++i) {
+             for (std::int64_t j = 0; j < columns; ++j) {
+               ASSERT_EQ(actual[static_cast<std::size_t>(j * rows + i)], x.initial()[static_cast<std::size_t>(i * columns + j)]);
+             }
+           }
+         };
+       }});
   cases.push_back({"checksum", [](Random& random, KernelInstance& instance) {
                      std::vector<std::uint32_t> values(static_cast<std::size_t>(between(random, 0, 3000)));
                      for (auto& value : values) value = random();
@@ -80,7 +85,8 @@ std::vector<KernelCase> elementwise_cases() {
                      const auto total = instance.output<std::uint64_t>(1);
                      instance.shape = std::to_string(values.size());
                      instance.start = [=](const Stream& s, Grid g) {
-                       launch(s, "checksum_total", kernels::checksum_total_cost(parts.read().count), g, kernels::checksum_total, parts.read(), total.write());
+                       launch(s, "checksum_total", kernels::checksum_total_cost(parts.read().count), g, kernels::checksum_total,
+                              parts.read(), total.write());
                      };
                      instance.check = [=] { EXPECT_EQ(total.now()[0], expected); };
                    }});

@@ -154,5 +154,11 @@ inline void expect_close(const std::vector<float>& actual, const std::vector<dou
     ASSERT_TRUE(same(actual[i], expected[i], tolerance)) << "element " << i << " is " << actual[i] << ", not " << expected[i];
   }
 }
+// For long sums, where the largest element says how much rounding there is.
+inline void expect_close_to_scale(const std::vector<float>& actual, const std::vector<double>& expected, double tolerance) {
+  double scale = 1;
+  for (const double value : expected) scale = std::max(scale, std::abs(value));
+  expect_close(actual, expected, tolerance * scale);
+}
 
 }  // namespace lockstep::testing

@@ -18,7 +18,8 @@ std::vector<KernelCase> optimizer_cases() {
                      instance.shape = std::to_string(n);
                      instance.start = [=](const Stream& s, Grid g) {
                        const kernels::AdamConstants constants{2e-3F, 0.1F, 0.001F, 1e-7F};
-                       launch(s, "adam", kernels::adam_cost(n), g, kernels::adam, constants, gradient.read(), weights.write(), m.write(), v.write());
+                       launch(s, "adam", kernels::adam_cost(n), g, kernels::adam, constants, gradient.read(), weights.write(), m.write(),
+                              v.write());
                      };
                      instance.check = [=] {
                        std::vector<double> w1, m1, v1;
@@ -38,10 +39,13 @@ std::vector<KernelCase> optimizer_cases() {
                      const auto gradient = instance.input(normal(random, n));
                      const auto weights = instance.in_out(normal(random, n));
                      instance.shape = std::to_string(n);
-                     instance.start = [=](const Stream& s, Grid g) { launch(s, "sgd", kernels::sgd_cost(n), g, kernels::sgd, 0.1F, gradient.read(), weights.write()); };
+                     instance.start = [=](const Stream& s, Grid g) {
+                       launch(s, "sgd", kernels::sgd_cost(n), g, kernels::sgd, 0.1F, gradient.read(), weights.write());
+                     };
                      instance.check = [=] {
                        std::vector<double> expected;
-                       for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) expected.push_back(weights.initial()[i] - 0.1 * gradient.initial()[i]);
+                       for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
+                         expected.push_back(weights.initial()[i] - 0.1 * gradient.initial()[i]);
                        expect_close(weights.now(), expected, 1e-6);
                      };
                    }});
@@ -53,7 +57,8 @@ std::vector<KernelCase> optimizer_cases() {
                      const auto m = instance.in_out(normal(random, n));
                      instance.shape = std::to_string(n) + (nesterov ? " nesterov" : "");
                      instance.start = [=](const Stream& s, Grid g) {
-                       launch(s, "sgd_momentum", kernels::sgd_momentum_cost(n), g, kernels::sgd_momentum, 0.1F, 0.9F, nesterov, gradient.read(), weights.write(), m.write());
+                       launch(s, "sgd_momentum", kernels::sgd_momentum_cost(n), g, kernels::sgd_momentum, 0.1F, 0.9F, nesterov,
+                              gradient.read(), weights.write(), m.write());
                      };
                      instance.check = [=] {
                        std::vector<double> w1, m1;

@@ -30,9 +30,9 @@ PoolShape any_pool(Random& random, bool two_by_two) {
 }
 
 std::string str(const PoolShape& s) {
-  return std::to_string(s.batch) + " x " + std::to_string(s.height) + " x " + std::to_string(s.width) + " x " + std::to_string(s.channels) + ", pool " +
-         std::to_string(s.pool_h) + " x " + std::to_string(s.pool_w) + ", stride " + std::to_string(s.stride_h) + " x " + std::to_string(s.stride_w) + ", pad " +
-         std::to_string(s.pad_top) + ", " + std::to_string(s.pad_left);
+  return std::to_string(s.batch) + " x " + std::to_string(s.height) + " x " + std::to_string(s.width) + " x " + std::to_string(s.channels) +
+         ", pool " + std::to_string(s.pool_h) + " x " + std::to_string(s.pool_w) + ", stride " + std::to_string(s.stride_h) + " x " +
+         std::to_string(s.stride_w) + ", pad " + std::to_string(s.pad_top) + ", " + std::to_string(s.pad_left);
 }
 
 // Maxima of all windows, and the index of the first element that is one: a NaN wins over everything after and before it.
@@ -101,7 +101,9 @@ KernelCase gradient_case(const char* name, Kernel kernel, CostOf cost, bool two_
             const auto dy = instance.input(normal(random, static_cast<std::int64_t>(maxima.y.size())));
             const auto dx = instance.output<float>(static_cast<std::int64_t>(x.initial().size()));
             instance.shape = str(s);
-            instance.start = [=](const Stream& stream, Grid g) { launch(stream, name, cost(s), g, kernel, s, x.read(), y.read(), dy.read(), dx.write()); };
+            instance.start = [=](const Stream& stream, Grid g) {
+              launch(stream, name, cost(s), g, kernel, s, x.read(), y.read(), dy.read(), dx.write());
+            };
             instance.check = [=] {
               std::vector<double> expected(x.initial().size());
               for (std::size_t i = 0; i < maxima.first.size(); ++i) {

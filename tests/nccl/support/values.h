@@ -14,13 +14,17 @@ namespace lockstep::test {
 inline std::size_t bytes_of(ncclDataType_t type) {
   switch (type) {
     case ncclInt8:
-    case ncclUint8: return 1;
+    case ncclUint8:
+      return 1;
     case ncclFloat16:
-    case ncclBfloat16: return 2;
+    case ncclBfloat16:
+      return 2;
     case ncclInt64:
     case ncclUint64:
-    case ncclFloat64: return 8;
-    default: return 4;
+    case ncclFloat64:
+      return 8;
+    default:
+      return 4;
   }
 }
 
@@ -47,15 +51,24 @@ void append(std::vector<std::byte>& out, T value) {
 
 inline void append_as(std::vector<std::byte>& out, ncclDataType_t type, double value) {
   switch (type) {
-    case ncclInt8: return append(out, static_cast<std::int8_t>(value));
-    case ncclUint8: return append(out, static_cast<std::uint8_t>(value));
-    case ncclInt32: return append(out, static_cast<std::int32_t>(value));
-    case ncclUint32: return append(out, static_cast<std::uint32_t>(value));
-    case ncclInt64: return append(out, static_cast<std::int64_t>(value));
-    case ncclUint64: return append(out, static_cast<std::uint64_t>(value));
-    case ncclFloat32: return append(out, static_cast<float>(value));
-    case ncclFloat64: return append(out, value);
-    case ncclFloat16: return append(out, half_bits(value));
+    case ncclInt8:
+      return append(out, static_cast<std::int8_t>(value));
+    case ncclUint8:
+      return append(out, static_cast<std::uint8_t>(value));
+    case ncclInt32:
+      return append(out, static_cast<std::int32_t>(value));
+    case ncclUint32:
+      return append(out, static_cast<std::uint32_t>(value));
+    case ncclInt64:
+      return append(out, static_cast<std::int64_t>(value));
+    case ncclUint64:
+      return append(out, static_cast<std::uint64_t>(value));
+    case ncclFloat32:
+      return append(out, static_cast<float>(value));
+    case ncclFloat64:
+      return append(out, value);
+    case ncclFloat16:
+      return append(out, half_bits(value));
     default: {  // bfloat16: the upper half of a float
       const auto f = static_cast<float>(value);
       std::uint32_t word = 0;

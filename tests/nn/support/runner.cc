@@ -77,10 +77,10 @@ Runner::Runner(Graph g, std::int64_t batch, Mode mode)
   info.global_batch = batch;
 }
 
-void Runner::randomize(std::mt19937& random) {
+void Runner::randomize(std::mt19937& random, float width) {
   for (std::size_t i = 0; i < graph.layout().specs().size(); ++i) {
     const Shape& shape = graph.layout().specs()[i].shape;
-    variables.write(static_cast<int>(i), Array(shape, random_values(shape.size(), random)));
+    variables.write(static_cast<int>(i), Array(shape, random_values(shape.size(), random, -width, width)));
   }
 }
 

@@ -37,7 +37,7 @@ class Runner {
   std::vector<int> finished;  // variables, in the order backward reported them
 
   OpContext context() { return {&gpu, &gpu.compute(), {}}; }
-  void randomize(std::mt19937& random);
+  void randomize(std::mt19937& random, float width = 1);
   Values variable(int index) const;
   Values gradient(int index);
 

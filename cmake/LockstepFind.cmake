@@ -1,3 +1,5 @@
+# What the Find modules share.
+
 # Folders nvidia/<library>/<subfolder> of the Python wheels that carry NVIDIA's libraries (as on Colab); empty without them.
 function(lockstep_wheel_folders out subfolder)
   if(NOT DEFINED LOCKSTEP_WHEEL_ROOTS)

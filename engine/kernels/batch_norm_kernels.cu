@@ -1,0 +1,209 @@
+// Batch normalisation over rows x columns, forward and gradient, with the ReLU that follows it.
+#include <cmath>
+
+#include "batch_norm_kernels.h"
+#include "kernel_support.h"
+
+namespace lockstep::kernels {
+
+namespace {
+
+struct Chunk {
+  std::int64_t first, end;
+};
+
+LOCKSTEP_HOST_DEVICE inline Chunk chunk_of(std::int64_t rows, std::int64_t k) {
+  const std::int64_t chunks = batch_norm_chunks(rows);
+  const std::int64_t run = (rows + chunks - 1) / chunks;
+  const std::int64_t first = k * run < rows ? k * run : rows;
+  return {first, first + run < rows ? first + run : rows};
+}
+
+// The four folded rows.
+struct Folded {
+  const float *mean, *inverse, *scale, *shift;
+};
+LOCKSTEP_HOST_DEVICE inline Folded folded_rows(const float* data, std::int64_t columns) {
+  return {data + BatchNormFolded::mean * columns, data + BatchNormFolded::inverse * columns, data + BatchNormFolded::scale * columns,
+          data + BatchNormFolded::shift * columns};
+}
+
+// The one formula that forward and the gradient's mask share.
+LOCKSTEP_HOST_DEVICE inline float normalised(float x, float mean, float scale, float shift) { return fmaf(x - mean, scale, shift); }
+
+// dy where the ReLU let it pass: strictly between its bounds, as in TensorFlow.
+LOCKSTEP_HOST_DEVICE inline float passed(float z, float dy, float low, float high) { return z > low && z < high ? dy : 0.0F; }
+
+}  // namespace
+
+// Two passes over a chunk, which the cache holds; running sums live in the row of `partial`, four rows at a time.
+__global__ void batch_norm_moments(View<const float> x, View<float> partial, std::int64_t rows, std::int64_t columns) {
+  each_block(batch_norm_chunks(rows), [=](std::int64_t k) {
+    const Chunk chunk = chunk_of(rows, k);
+    const auto n = static_cast<float>(chunk.end - chunk.first);
+    float* mean = partial.data + 2 * k * columns;
+    float* squares = mean + columns;
+    each_thread(columns, [=](std::int64_t c) { mean[c] = 0, squares[c] = 0; });
+    std::int64_t row = chunk.first;
+    for (; row + 4 <= chunk.end; row += 4) {
+      const float* x0 = x.data + row * columns;
+      const float* x1 = x0 + columns;
+      const float* x2 = x1 + columns;
+      const float* x3 = x2 + columns;
+      each_thread(columns, [=](std::int64_t c) { mean[c] += (x0[c] + x1[c]) + (x2[c] + x3[c]); });
+    }
+    for (; row < chunk.end; ++row) {
+      const float* x0 = x.data + row * columns;
+      each_thread(columns, [=](std::int64_t c) { mean[c] += x0[c]; });
+    }
+    if (chunk.end == chunk.first) return;
+    each_thread(columns, [=](std::int64_t c) { mean[c] /= n; });
+    row = chunk.first;
+    for (; row + 4 <= chunk.end; row += 4) {
+      const float* x0 = x.data + row * columns;
+      const float* x1 = x0 + columns;
+      const float* x2 = x1 + columns;
+      const float* x3 = x2 + columns;
+      each_thread(columns, [=](std::int64_t c) {
+        const float a = x0[c] - mean[c];
+        const float b = x1[c] - mean[c];
+        const float d = x2[c] - mean[c];
+        const float e = x3[c] - mean[c];
+        squares[c] += (a * a + b * b) + (d * d + e * e);
+      });
+    }
+    for (; row < chunk.end; ++row) {
+      const float* x0 = x.data + row * columns;
+      each_thread(columns, [=](std::int64_t c) {
+        const float a = x0[c] - mean[c];
+        squares[c] += a * a;
+      });
+    }
+  });
+}
+
+__global__ void batch_norm_fold_batch(View<const float> partial, View<const float> gamma, View<const float> beta, View<float> moving_mean,
+                                      View<float> moving_variance, View<float> folded, std::int64_t rows, std::int64_t columns,
+                                      float momentum, float epsilon) {
+  const std::int64_t chunks = batch_norm_chunks(rows);
+  each_in_grid(columns, [=](std::int64_t c) {
+    double n = 0;
+    double mean = 0;
+    double squares = 0;
+    for (std::int64_t k = 0; k < chunks; ++k) {
+      const Chunk chunk = chunk_of(rows, k);
+      const auto more = static_cast<double>(chunk.end - chunk.first);
+      if (more == 0) continue;
+      const double apart = partial[2 * k * columns + c] - mean;
+      const double both = n + more;
+      mean += apart * (more / both);
+      squares += partial[(2 * k + 1) * columns + c] + apart * apart * (n * more / both);
+      n = both;
+    }
+    const auto batch_mean = static_cast<float>(mean);
+    const auto batch_variance = static_cast<float>(squares / n);
+    moving_mean[c] = moving_mean[c] * momentum + batch_mean * (1.0F - momentum);
+    moving_variance[c] = moving_variance[c] * momentum + batch_variance * (1.0F - momentum);
+    const float inverse = 1.0F / sqrtf(batch_variance + epsilon);
+    folded[BatchNormFolded::mean * columns + c] = batch_mean;
+    folded[BatchNormFolded::inverse * columns + c] = inverse;
+    folded[BatchNormFolded::scale * columns + c] = gamma.count > 0 ? gamma[c] * inverse : inverse;
+    folded[BatchNormFolded::shift * columns + c] = beta.count > 0 ? beta[c] : 0.0F;
+  });
+}
+
+__global__ void batch_norm_fold_moving(View<const float> moving_mean, View<const float> moving_variance, View<const float> gamma,
+                                       View<const float> beta, View<float> folded, float epsilon) {
+  const std::int64_t columns = moving_mean.count;
+  each_in_grid(columns, [=](std::int64_t c) {
+    const float inverse = 1.0F / sqrtf(moving_variance[c] + epsilon);
+    folded[BatchNormFolded::mean * columns + c] = moving_mean[c];
+    folded[BatchNormFolded::inverse * columns + c] = inverse;
+    folded[BatchNormFolded::scale * columns + c] = gamma.count > 0 ? gamma[c] * inverse : inverse;
+    folded[BatchNormFolded::shift * columns + c] = beta.count > 0 ? beta[c] : 0.0F;
+  });
+}
+
+__global__ void batch_norm_apply(View<const float> x, View<const float> folded, View<float> y, std::int64_t rows, std::int64_t columns,
+                                 float low, float high) {
+  const Folded f = folded_rows(folded.data, columns);
+  each_block(rows, [=](std::int64_t row) {
+    const float* in = x.data + row * columns;
+    float* out = y.data + row * columns;
+    each_thread(columns, [=](std::int64_t c) {
+      // Comparisons this way round leave a NaN a NaN.
+      float z = normalised(in[c], f.mean[c], f.scale[c], f.shift[c]);
+      z = low > z ? low : z;
+      out[c] = high < z ? high : z;
+    });
+  });
+}
+
+__global__ void batch_norm_gradient_sums(View<const float> x, View<const float> dy, View<const float> folded, View<float> partial,
+                                         std::int64_t rows, std::int64_t columns, float low, float high) {
+  const Folded f = folded_rows(folded.data, columns);
+  each_block(batch_norm_chunks(rows), [=](std::int64_t k) {
+    const Chunk chunk = chunk_of(rows, k);
+    float* sum = partial.data + 2 * k * columns;
+    float* product = sum + columns;
+    each_thread(columns, [=](std::int64_t c) { sum[c] = 0, product[c] = 0; });
+    std::int64_t row = chunk.first;
+    for (; row + 2 <= chunk.end; row += 2) {
+      const float* x0 = x.data + row * columns;
+      const float* x1 = x0 + columns;
+      const float* d0 = dy.data + row * columns;
+      const float* d1 = d0 + columns;
+      each_thread(columns, [=](std::int64_t c) {
+        const float g0 = passed(normalised(x0[c], f.mean[c], f.scale[c], f.shift[c]), d0[c], low, high);
+        const float g1 = passed(normalised(x1[c], f.mean[c], f.scale[c], f.shift[c]), d1[c], low, high);
+        sum[c] += g0 + g1;
+        product[c] += (g0 * (x0[c] - f.mean[c]) + g1 * (x1[c] - f.mean[c])) * f.inverse[c];
+      });
+    }
+    for (; row < chunk.end; ++row) {
+      const float* x0 = x.data + row * columns;
+      const float* d0 = dy.data + row * columns;
+      each_thread(columns, [=](std::int64_t c) {
+        const float g0 = passed(normalised(x0[c], f.mean[c], f.scale[c], f.shift[c]), d0[c], low, high);
+        sum[c] += g0;
+        product[c] += g0 * (x0[c] - f.mean[c]) * f.inverse[c];
+      });
+    }
+  });
+}
+
+__global__ void batch_norm_gradient_total(View<const float> partial, View<float> sums, View<float> dgamma, View<float> dbeta,
+                                          std::int64_t chunks, std::int64_t columns) {
+  each_in_grid(columns, [=](std::int64_t c) {
+    double sum = 0;
+    double product = 0;
+    for (std::int64_t k = 0; k < chunks; ++k) {
+      sum += partial[2 * k * columns + c];
+      product += partial[(2 * k + 1) * columns + c];
+    }
+    sums[c] = static_cast<float>(sum);
+    sums[columns + c] = static_cast<float>(product);
+    if (dbeta.count > 0) dbeta[c] = static_cast<float>(sum);
+    if (dgamma.count > 0) dgamma[c] = static_cast<float>(product);
+  });
+}
+
+__global__ void batch_norm_gradient_apply(View<const float> x, View<const float> dy, View<const float> folded, View<const float> sums,
+                                          View<float> dx, std::int64_t rows, std::int64_t columns, float low, float high) {
+  const Folded f = folded_rows(folded.data, columns);
+  const float share = 1.0F / static_cast<float>(rows);
+  const float* sum = sums.data;
+  const float* product = sums.data + columns;
+  each_block(rows, [=](std::int64_t row) {
+    const float* in = x.data + row * columns;
+    const float* d = dy.data + row * columns;
+    float* out = dx.data + row * columns;
+    each_thread(columns, [=](std::int64_t c) {
+      const float centred = in[c] - f.mean[c];
+      const float g = passed(normalised(in[c], f.mean[c], f.scale[c], f.shift[c]), d[c], low, high);
+      out[c] = f.scale[c] * (g - share * (sum[c] + centred * f.inverse[c] * product[c]));
+    });
+  });
+}
+
+}  // namespace lockstep::kernels

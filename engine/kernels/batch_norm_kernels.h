@@ -1,0 +1,83 @@
+// Batch normalisation over rows x columns: a column is a channel, for an NHWC image the rows are all pixels of the batch.
+//
+//   y = clip(gamma * (x - mean) / sqrt(variance + epsilon) + beta)
+//
+// The clip is a ReLU that follows the layer, with an upper bound or without; [-inf, inf] where there is none. Its gradient needs no
+// output: what was clipped is worked out from x again, by the same formula and so with the same bits. Forward and backward read x
+// twice and once more respectively, which is all that the sums over the batch allow.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "cost.h"
+#include "view.h"
+
+namespace lockstep::kernels {
+
+// Runs of rows whose sums are made by themselves, then joined in order: both follow from the shape alone.
+LOCKSTEP_HOST_DEVICE inline std::int64_t batch_norm_chunks(std::int64_t rows) {
+  const std::int64_t chunks = (rows + 127) / 128;
+  return chunks < 1 ? 1 : (chunks > 512 ? 512 : chunks);
+}
+
+// What normalising one column takes, kept from forward to backward: four rows of `columns` floats.
+struct BatchNormFolded {
+  enum : int { mean, inverse, scale, shift, count };  // inverse: 1 / sqrt(variance + epsilon); scale: gamma * inverse; shift: beta
+};
+
+// partial(chunks x 2 x columns) = each chunk's mean, and its sum of squared differences from that mean.
+__global__ void batch_norm_moments(View<const float> x, View<float> partial, std::int64_t rows, std::int64_t columns);
+inline Cost batch_norm_moments_cost(std::int64_t rows, std::int64_t columns) {
+  const double n = static_cast<double>(rows) * static_cast<double>(columns);
+  return {4 * n, 4 * n + 8.0 * static_cast<double>(batch_norm_chunks(rows) * columns)};
+}
+
+// Joins the chunks (Chan, Golub and LeVeque 1979), updates the moving statistics as Keras does,
+// moving = moving * momentum + batch * (1 - momentum) with the biased variance, and folds. gamma and beta may have no elements.
+__global__ void batch_norm_fold_batch(View<const float> partial, View<const float> gamma, View<const float> beta, View<float> moving_mean,
+                                      View<float> moving_variance, View<float> folded, std::int64_t rows, std::int64_t columns,
+                                      float momentum, float epsilon);
+inline Cost batch_norm_fold_batch_cost(std::int64_t rows, std::int64_t columns) {
+  const double n = static_cast<double>(batch_norm_chunks(rows) * columns);
+  return {8 * n, 8 * n + 40.0 * static_cast<double>(columns)};
+}
+
+// Folds the moving statistics: inference.
+__global__ void batch_norm_fold_moving(View<const float> moving_mean, View<const float> moving_variance, View<const float> gamma,
+                                       View<const float> beta, View<float> folded, float epsilon);
+inline Cost batch_norm_fold_moving_cost(std::int64_t columns) { return {4.0 * static_cast<double>(columns), 32.0 * static_cast<double>(columns)}; }
+
+// y = clip(scale * (x - mean) + shift). y may be x.
+__global__ void batch_norm_apply(View<const float> x, View<const float> folded, View<float> y, std::int64_t rows, std::int64_t columns,
+                                 float low, float high);
+inline Cost batch_norm_apply_cost(std::int64_t rows, std::int64_t columns) {
+  const double n = static_cast<double>(rows) * static_cast<double>(columns);
+  return {5 * n, 8 * n};
+}
+
+// partial(chunks x 2 x columns) = each chunk's sums of g and of g * (x - mean) * inverse, g being dy where nothing was clipped, else 0.
+__global__ void batch_norm_gradient_sums(View<const float> x, View<const float> dy, View<const float> folded, View<float> partial,
+                                         std::int64_t rows, std::int64_t columns, float low, float high);
+inline Cost batch_norm_gradient_sums_cost(std::int64_t rows, std::int64_t columns) {
+  const double n = static_cast<double>(rows) * static_cast<double>(columns);
+  return {8 * n, 8 * n + 8.0 * static_cast<double>(batch_norm_chunks(rows) * columns)};
+}
+
+// sums(2 x columns) = the chunks added in order: the gradients of beta and gamma. Each is also written to dbeta and dgamma, where those
+// have elements.
+__global__ void batch_norm_gradient_total(View<const float> partial, View<float> sums, View<float> dgamma, View<float> dbeta,
+                                          std::int64_t chunks, std::int64_t columns);
+inline Cost batch_norm_gradient_total_cost(std::int64_t chunks, std::int64_t columns) {
+  const double n = static_cast<double>(chunks) * static_cast<double>(columns);
+  return {2 * n, 8 * n + 16.0 * static_cast<double>(columns)};
+}
+
+// dx = scale * (g - (sum of g + xhat * sum of g xhat) / rows), xhat = (x - mean) * inverse. dx may be dy.
+__global__ void batch_norm_gradient_apply(View<const float> x, View<const float> dy, View<const float> folded, View<const float> sums,
+                                          View<float> dx, std::int64_t rows, std::int64_t columns, float low, float high);
+inline Cost batch_norm_gradient_apply_cost(std::int64_t rows, std::int64_t columns) {
+  const double n = static_cast<double>(rows) * static_cast<double>(columns);
+  return {11 * n, 12 * n};
+}
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,59 @@
+// Images, NHWC, moved or averaged: zero padding, average pooling over windows and over everything, and random flips.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "cost.h"
+#include "pooling_kernels.h"
+#include "random_key.h"
+#include "view.h"
+
+namespace lockstep::kernels {
+
+struct PaddingShape {
+  std::int32_t batch, height, width, channels;  // of the smaller image
+  std::int32_t top, bottom, left, right;        // zeros around it
+};
+inline Cost padding_cost(const PaddingShape& s) {
+  const double row = 1.0 * s.batch * s.channels;
+  return {0, 4 * row * (1.0 * s.height * s.width + (1.0 * s.height + s.top + s.bottom) * (1.0 * s.width + s.left + s.right))};
+}
+
+// y = x with zeros around it.
+__global__ void zero_padding(PaddingShape shape, View<const float> x, View<float> y);
+inline Cost zero_padding_cost(const PaddingShape& s) { return padding_cost(s); }
+
+// dx = dy without its border.
+__global__ void zero_padding_gradient(PaddingShape shape, View<const float> dy, View<float> dx);
+inline Cost zero_padding_gradient_cost(const PaddingShape& s) { return padding_cost(s); }
+
+// y(n, c) = mean of x(n, pixel, c), pixels in order.
+__global__ void global_average_pooling(View<const float> x, View<float> y, std::int64_t batch, std::int64_t pixels, std::int64_t channels);
+inline Cost global_average_pooling_cost(std::int64_t batch, std::int64_t pixels, std::int64_t channels) {
+  const double n = static_cast<double>(batch * channels);
+  return {n * static_cast<double>(pixels), 4 * n * static_cast<double>(pixels + 1)};
+}
+
+// dx(n, pixel, c) = dy(n, c) / pixels
+__global__ void global_average_pooling_gradient(View<const float> dy, View<float> dx, std::int64_t batch, std::int64_t pixels,
+                                                std::int64_t channels);
+inline Cost global_average_pooling_gradient_cost(std::int64_t batch, std::int64_t pixels, std::int64_t channels) {
+  return global_average_pooling_cost(batch, pixels, channels);
+}
+
+// y = mean of each window; padding is not counted, as in TensorFlow.
+__global__ void average_pooling(PoolShape shape, View<const float> x, View<float> y);
+inline Cost average_pooling_cost(const PoolShape& s) {
+  return {pool_outputs(s) * s.pool_h * s.pool_w, 4 * (pool_inputs(s) + pool_outputs(s))};
+}
+
+// In gather form: each input sums over the windows that contain it.
+__global__ void average_pooling_gradient(PoolShape shape, View<const float> dy, View<float> dx);
+inline Cost average_pooling_gradient_cost(const PoolShape& s) { return average_pooling_cost(s); }
+
+// y = x, each sample mirrored or not by a draw of its own. Applied to a gradient it goes back the same way.
+__global__ void random_flip(RandomKey key, View<const float> x, View<float> y, std::int32_t height, std::int32_t width,
+                            std::int32_t channels, bool horizontal, bool vertical);
+inline Cost random_flip_cost(std::int64_t n) { return {0, 8.0 * static_cast<double>(n)}; }
+
+}  // namespace lockstep::kernels

@@ -1,0 +1,42 @@
+// DepthwiseConv2D: every channel is convolved with its own `depth_multiplier` filters. NHWC images, kernels (height, width, channels,
+// multiplier) as Keras keeps them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "activation.h"
+#include "depthwise.h"
+#include "initializer.h"
+#include "layer.h"
+#include "lockstep/layers.h"
+#include "window.h"
+
+namespace lockstep {
+
+class DepthwiseConv2DImpl : public LayerImpl {
+ public:
+  DepthwiseConv2DImpl(Extent2D window, Activation behind) : kernel(window), activation(behind) {}
+
+  std::string class_name() const override { return "DepthwiseConv2D"; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override;
+  std::vector<VariableSpec> variables(const std::vector<Shape>& inputs) const override;
+  std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
+  bool ends_in_softmax() const override { return activation == Activation::softmax; }
+
+  Extent2D kernel;
+  Activation activation;
+  int depth_multiplier = 1;
+  Extent2D strides = 1;
+  Extent2D dilation = 1;
+  Padding padding = Padding::valid;
+  bool use_bias = true;
+  Initializer depthwise_initializer{Initializer::Kind::glorot_uniform};
+  Initializer bias_initializer{Initializer::Kind::zeros};
+
+ private:
+  ops::DepthwiseSpec spec(const Shape& image, std::int64_t batch) const;
+};
+
+}  // namespace lockstep

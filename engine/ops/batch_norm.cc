@@ -1,0 +1,93 @@
+// Batch normalisation, as launches of our own kernels.
+#include "batch_norm.h"
+
+#include "batch_norm_kernels.h"
+#include "launch.h"
+#include "op_check.h"
+
+namespace lockstep::ops {
+
+namespace {
+
+View<const float> read_or_none(const Tensor& tensor) { return tensor.defined() ? tensor.read() : View<const float>{}; }
+View<float> view_or_none(const Tensor& tensor) { return tensor.defined() ? tensor.view() : View<float>{}; }
+
+// Scratch holds the chunks' partial sums, and in front of them the totals.
+View<float> totals_of(const OpContext& context, std::int64_t columns) { return {context.scratch.f32(), 2 * columns}; }
+View<float> partial_of(const OpContext& context, std::int64_t rows, std::int64_t columns) {
+  return {context.scratch.f32() + 2 * columns, 2 * kernels::batch_norm_chunks(rows) * columns};
+}
+
+View<float> folded_in(const Tensor& saved, std::int64_t columns) { return {saved.f32(), kernels::BatchNormFolded::count * columns}; }
+
+void apply(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const Tensor& saved, const Tensor& y) {
+  const auto [rows, columns] = as_matrix(x);
+  launch(*context.stream, "batch_norm_apply", kernels::batch_norm_apply_cost(rows, columns), grid_for_rows(rows, columns),
+         kernels::batch_norm_apply, x.read(), folded_in(saved, columns), y.view(), rows, columns, spec.low, spec.high);
+}
+
+}  // namespace
+
+std::size_t batch_norm_scratch(std::int64_t rows, std::int64_t columns) {
+  return static_cast<std::size_t>(2 * (kernels::batch_norm_chunks(rows) + 1) * columns) * sizeof(float);
+}
+
+std::size_t batch_norm_saved(std::int64_t columns) {
+  return static_cast<std::size_t>(kernels::BatchNormFolded::count * columns) * sizeof(float);
+}
+
+void batch_norm_training(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
+                         const Tensor& saved, const Tensor& y) {
+  const auto [rows, columns] = as_matrix(x);
+  expect_size("batch_norm_training", "the output", y, x.size());
+  expect_size("batch_norm_training", "the moving mean", variables.moving_mean, columns);
+  expect_size("batch_norm_training", "the moving variance", variables.moving_variance, columns);
+  expect_scratch("batch_norm_training", context, batch_norm_scratch(rows, columns));
+  if (x.size() == 0) return;
+  const View<float> partial = partial_of(context, rows, columns);
+  launch(*context.stream, "batch_norm_moments", kernels::batch_norm_moments_cost(rows, columns),
+         grid_for_rows(kernels::batch_norm_chunks(rows), columns), kernels::batch_norm_moments, x.read(), partial, rows, columns);
+  launch(*context.stream, "batch_norm_fold_batch", kernels::batch_norm_fold_batch_cost(rows, columns), grid_for_elements(columns),
+         kernels::batch_norm_fold_batch, partial, read_or_none(variables.gamma), read_or_none(variables.beta), variables.moving_mean.view(),
+         variables.moving_variance.view(), folded_in(saved, columns), rows, columns, spec.momentum, spec.epsilon);
+  apply(context, spec, x, saved, y);
+}
+
+void batch_norm_inference(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
+                          const Tensor& saved, const Tensor& y) {
+  const auto [rows, columns] = as_matrix(x);
+  expect_size("batch_norm_inference", "the output", y, x.size());
+  expect_size("batch_norm_inference", "the moving mean", variables.moving_mean, columns);
+  expect_size("batch_norm_inference", "the moving variance", variables.moving_variance, columns);
+  if (x.size() == 0) return;
+  launch(*context.stream, "batch_norm_fold_moving", kernels::batch_norm_fold_moving_cost(columns), grid_for_elements(columns),
+         kernels::batch_norm_fold_moving, variables.moving_mean.read(), variables.moving_variance.read(), read_or_none(variables.gamma),
+         read_or_none(variables.beta), folded_in(saved, columns), spec.epsilon);
+  apply(context, spec, x, saved, y);
+}
+
+void batch_norm_gradient(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const Tensor& saved, const Tensor& dy,
+                         const Tensor& dgamma, const Tensor& dbeta) {
+  const auto [rows, columns] = as_matrix(x);
+  expect_size("batch_norm_gradient", "the output's gradient", dy, x.size());
+  expect_scratch("batch_norm_gradient", context, batch_norm_scratch(rows, columns));
+  const std::int64_t chunks = kernels::batch_norm_chunks(rows);
+  const View<float> partial = partial_of(context, rows, columns);
+  launch(*context.stream, "batch_norm_gradient_sums", kernels::batch_norm_gradient_sums_cost(rows, columns), grid_for_rows(chunks, columns),
+         kernels::batch_norm_gradient_sums, x.read(), dy.read(), folded_in(saved, columns), partial, rows, columns, spec.low, spec.high);
+  launch(*context.stream, "batch_norm_gradient_total", kernels::batch_norm_gradient_total_cost(chunks, columns), grid_for_elements(columns),
+         kernels::batch_norm_gradient_total, partial, totals_of(context, columns), view_or_none(dgamma), view_or_none(dbeta), chunks,
+         columns);
+}
+
+void batch_norm_input_gradient(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const Tensor& saved, const Tensor& dy,
+                               const Tensor& dx) {
+  const auto [rows, columns] = as_matrix(x);
+  expect_size("batch_norm_input_gradient", "the output's gradient", dy, x.size());
+  expect_size("batch_norm_input_gradient", "the input's gradient", dx, x.size());
+  launch(*context.stream, "batch_norm_gradient_apply", kernels::batch_norm_gradient_apply_cost(rows, columns), grid_for_rows(rows, columns),
+         kernels::batch_norm_gradient_apply, x.read(), dy.read(), folded_in(saved, columns), totals_of(context, columns), dx.view(), rows,
+         columns, spec.low, spec.high);
+}
+
+}  // namespace lockstep::ops

@@ -1,0 +1,40 @@
+// Batch normalisation along the last axis, with the ReLU behind it.
+#pragma once
+
+#include <limits>
+
+#include "op_context.h"
+
+namespace lockstep::ops {
+
+struct BatchNormSpec {
+  float momentum = 0.99F;
+  float epsilon = 1e-3F;
+  // The ReLU that follows, as the range it holds values in; everything where there is none.
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
+};
+
+// The layer's variables; gamma and beta may be undefined.
+struct BatchNormVariables {
+  Tensor gamma, beta, moving_mean, moving_variance;
+};
+
+// Bytes of scratch that training's forward and backward need, and of what forward keeps for backward (inference needs that too).
+std::size_t batch_norm_scratch(std::int64_t rows, std::int64_t columns);
+std::size_t batch_norm_saved(std::int64_t columns);
+
+// With the batch's own statistics, which also go into the moving ones.
+void batch_norm_training(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
+                         const Tensor& saved, const Tensor& y);
+// With the moving statistics. y may be x.
+void batch_norm_inference(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
+                          const Tensor& saved, const Tensor& y);
+// The gradients of gamma and beta, where they are defined; keeps the sums in scratch for batch_norm_input_gradient.
+void batch_norm_gradient(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const Tensor& saved, const Tensor& dy,
+                         const Tensor& dgamma, const Tensor& dbeta);
+// Comes after batch_norm_gradient with the same scratch. dx may be dy.
+void batch_norm_input_gradient(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const Tensor& saved, const Tensor& dy,
+                               const Tensor& dx);
+
+}  // namespace lockstep::ops
