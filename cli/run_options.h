@@ -14,8 +14,8 @@ struct RunOptions {
   std::int64_t memory_limit_mib = 0;   // of each logical GPU; 0: an equal share, at most 1 GiB
   std::vector<std::string> devices;    // by name, instead of `gpus`
   std::string all_reduce;              // empty: chosen for the devices
-  int epochs = 5;
-  std::int64_t batch_per_replica = 64;
+  int epochs = 0;                      // 0: as many as the workload has
+  std::int64_t batch_per_replica = 0;  // 0: the workload's own
   double learning_rate = 1e-3;
   std::uint64_t seed = 0;
   std::string trace;
@@ -26,6 +26,7 @@ struct RunOptions {
 };
 
 int run_mnist(const RunOptions& options);
+int run_reuters(const RunOptions& options);
 int list_devices();
 
 }  // namespace lockstep::cli

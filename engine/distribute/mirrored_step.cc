@@ -41,9 +41,9 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
   }
   for (std::size_t r = 0; r < gpus.size(); ++r) {
     ReplicaPart& part = parts.emplace_back(static_cast<int>(r), *gpus[r], graph);
-    for (std::size_t b = 0; b < buckets.size(); ++b) part.bucket_ready.emplace_back(gpus[r]->physical());
+    for (std::size_t b = 0; b < buckets.size() + 1; ++b) part.bucket_ready.emplace_back(gpus[r]->physical());
   }
-  cross_device_ops->prepare(gpus, largest);
+  cross_device_ops->prepare(gpus, std::max(largest, graph.layout().state_elements()));
 }
 
 // Memory goes back only when no GPU uses it any more.
@@ -146,7 +146,10 @@ void MirroredStep::set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<
   state_->loss = std::move(loss);
   state_->optimizer = std::move(optimizer);
   state_->metrics = std::move(metrics);
-  for (ReplicaPart& part : state_->parts) part.replica.variables().make_slots(state_->optimizer->slots());
+  for (ReplicaPart& part : state_->parts) {
+    part.replica.variables().make_slots(state_->optimizer->slots());
+    part.replica.variables().make_squares(state_->optimizer->sums_squares());
+  }
   clear_totals();
 }
 

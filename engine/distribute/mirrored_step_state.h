@@ -20,7 +20,7 @@ struct ReplicaPart {
   Buffer labels;                    // (shard, ...)
   Buffer losses;                    // (shard)
   Buffer fingerprints;              // one 64-bit word for each flat buffer, or for each variable
-  std::vector<Event> bucket_ready;  // by bucket: its gradients are in place on the compute stream
+  std::vector<Event> bucket_ready;  // by bucket: its gradients are in place on the compute stream; last, its share of the state is
   Event finished;                   // behind everything this replica issued
   Event reduced;                    // behind its last all-reduce, on the communication stream
   Shard shard;
@@ -68,6 +68,8 @@ struct MirroredStep::State {
   ReplicaThreads threads;  // last: joined before anything they use goes
 
   int replicas() const { return static_cast<int>(parts.size()); }
+  // Variables that are not trained (moving statistics) are averaged over replicas, as one more message behind the buckets.
+  bool averages_state() const { return replicas() > 1 && graph.layout().state_elements() > 0; }
   std::int64_t step() const { return iterations + 1; }  // the one under way, counted from 1 as the optimizer does
   std::string where(Phase phase) const { return "phase " + std::string(to_string(phase)) + ", step " + std::to_string(step()); }
   Tracer* step_tracer() const { return mode == Mode::training ? tracer : nullptr; }

@@ -1,7 +1,8 @@
 // Phase 4, all-reduce: gradients are summed over the replicas bucket by bucket, on communication streams, while backward goes on.
 //
 // One thread issues for all replicas, so an event is always recorded before somebody waits for it, and collectives are in the same order
-// everywhere: no replica can wait for one that takes another path.
+// everywhere: no replica can wait for one that takes another path. Behind the last bucket comes the state (moving statistics), weighted
+// by samples in phase 3.
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
 
@@ -10,12 +11,13 @@ namespace lockstep {
 void MirroredStep::all_reduce() {
   State& state = *state_;
   Tracer* tracer = state.step_tracer();
-  for (std::size_t b = 0; b < state.buckets.size(); ++b) {
-    const Bucket& bucket = state.buckets[b];
+  for (std::size_t b = 0; b < state.buckets.size() + (state.averages_state() ? 1 : 0); ++b) {
+    const bool gradients = b < state.buckets.size();
+    const std::string what = gradients ? "bucket " + std::to_string(b) : std::string("the state");
     const BucketBoard::Outcome outcome = state.board.wait(b, *state.deadline);
     if (outcome != BucketBoard::Outcome::ready) {
       state.threads.wait(*state.deadline);  // throws the failure that stopped us, or names who is late
-      throw Error(state.where(Phase::all_reduce) + ": the gradients of bucket " + std::to_string(b) + " were never ready.");
+      throw Error(state.where(Phase::all_reduce) + ": " + what + " was never ready.");
     }
     std::vector<Participant> participants;
     std::vector<std::unique_ptr<DeviceSpan>> spans;
@@ -24,26 +26,37 @@ void MirroredStep::all_reduce() {
       stream.wait(part.bucket_ready[b]);
       Span span = state.span(Phase::all_reduce, part.replica.index());
       span.communication = true;
-      span.name += " bucket " + std::to_string(b);
+      span.name += " " + what;
       spans.push_back(std::make_unique<DeviceSpan>(tracer, stream, std::move(span)));
-      const Tensor gradients = part.replica.variables().gradients();
-      participants.push_back({&part.replica.gpu(), &stream, Tensor(gradients.f32() + bucket.first, {bucket.count})});
+      const VariableStore& variables = part.replica.variables();
+      const Tensor summed = gradients ? Tensor(variables.gradients().f32() + state.buckets[b].first, {state.buckets[b].count})
+                                      : variables.state();
+      participants.push_back({&part.replica.gpu(), &stream, summed});
     }
     Traffic traffic;
     try {
       traffic = state.cross_device_ops->all_reduce(participants);
     } catch (const std::exception& error) {
-      throw Error(state.where(Phase::all_reduce) + ", bucket " + std::to_string(b) + ": " + error.what());
+      throw Error(state.where(Phase::all_reduce) + ", " + what + ": " + error.what());
     }
     for (const auto& span : spans) {
       if (!tracer) break;
       span->details = {{"bucket", std::to_string(b)},
-                       {"bytes", std::to_string(bucket.count * static_cast<std::int64_t>(sizeof(float)))},
+                       {"bytes", std::to_string(participants.front().buffer.bytes())},
                        {"algorithm", json_text(state.cross_device_ops->name())},
                        {"messages of all replicas", std::to_string(traffic.messages)},
                        {"bytes of all replicas", std::to_string(traffic.bytes)},
-                       {"variables", state.bucket_contents[b]}};
+                       {"variables", gradients ? state.bucket_contents[b] : json_text("moving statistics")}};
     }
+  }
+  // Backward made them before it reported the variable, so behind the last bucket's event they are all there.
+  for (const int variable : state.graph.layout().ready_order()) {
+    std::vector<Participant> participants;
+    for (ReplicaPart& part : state.parts) {
+      const Tensor squares = part.replica.variables().squares(variable);
+      if (squares.defined()) participants.push_back({&part.replica.gpu(), &part.replica.gpu().communication(), squares.reshaped({squares.size()})});
+    }
+    if (!participants.empty()) state.cross_device_ops->all_reduce(participants);
   }
   state.threads.wait(*state.deadline);
 }

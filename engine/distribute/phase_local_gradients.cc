@@ -2,9 +2,14 @@
 //
 // This only starts the threads. As soon as the last gradient of a bucket is issued a replica records that bucket's event and reports it;
 // phase 4 takes it from there while backward goes on. A replica without samples contributes zeros: the sum stays right.
+//
+// Moving statistics follow each replica's own samples during forward. Then every replica multiplies its copy by its share of the global
+// batch, and phase 4 sums: the weighted mean, the same bits everywhere. A moving update is linear, so this equals keeping the copies
+// apart and averaging them when they are read. A replica without samples has weight 0.
 #include "cross_entropy.h"
 #include "elementwise.h"
 #include "mirrored_step_state.h"
+#include "pointwise.h"
 
 namespace lockstep {
 namespace {
@@ -19,7 +24,7 @@ Span part_of(Span span, const char* name) {
 void MirroredStep::local_gradients() {
   State& state = *state_;
   const bool training = state.mode == Mode::training;
-  state.board.reset(state.buckets.size(), state.replicas());
+  state.board.reset(state.buckets.size() + (state.averages_state() ? 1 : 0), state.replicas());
 
   const auto one_replica = [&state, training](int r) {
     ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
@@ -33,10 +38,21 @@ void MirroredStep::local_gradients() {
       part.bucket_ready[bucket].record(stream);
       state.board.arrive(bucket);
     };
+    const auto weigh_state = [&] {
+      if (!state.averages_state()) return;
+      const double weight = static_cast<double>(part.shard.count) / static_cast<double>(state.x.samples());
+      const Tensor own = part.replica.variables().state();
+      ops::scale_and_shift(context, own, own, static_cast<float>(weight), 0);
+      bucket_ready(state.buckets.size());
+    };
     if (!part.program) {
       if (!training) return;
-      ops::fill(context, 0.0F, part.replica.variables().gradients());
+      VariableStore& variables = part.replica.variables();
+      ops::fill(context, 0.0F, variables.gradients());
+      for (const int variable : variables.layout().ready_order())
+        if (const Tensor squares = variables.squares(variable); squares.defined()) ops::fill(context, 0.0F, squares);
       for (std::size_t bucket = 0; bucket < state.buckets.size(); ++bucket) bucket_ready(bucket);
+      weigh_state();
       return;
     }
 
@@ -61,6 +77,7 @@ void MirroredStep::local_gradients() {
       const std::int64_t bucket = state.last_variable[static_cast<std::size_t>(variable)];
       if (bucket >= 0) bucket_ready(static_cast<std::size_t>(bucket));
     });
+    weigh_state();
   };
 
   state.threads.start(state.where(Phase::local_gradients), [&state, one_replica](int r) {

@@ -1,4 +1,5 @@
 // Phase 2, shard: the global batch is cut into contiguous runs of samples, and every replica takes its own to its GPU.
+#include <algorithm>
 #include <cstring>
 
 #include "elementwise.h"
@@ -23,6 +24,13 @@ void check_batch(const Array& x, const Array& y, const Graph& graph, const LossI
     throw Error("The model takes samples of shape " + graph.input().str() + ", but x holds samples of shape " + x.shape().sample().str() +
                 ".");
   }
+  if (x.dtype() != graph.input_type()) {
+    const bool wants_floats = graph.input_type() == DType::float32;
+    throw Error(std::string("The model takes samples of type ") + (wants_floats ? "float32" : "int32") + ", but x holds " +
+                (wants_floats ? "int32." : "float32."));
+  }
+  for (const Node& node : graph.nodes())
+    if (std::find(node.inputs.begin(), node.inputs.end(), -1) != node.inputs.end()) node.layer->check_samples(x);
   if (y.shape().rank() == 0) return;  // predict
   if (y.samples() != x.samples()) {
     throw Error("x holds " + std::to_string(x.samples()) + " samples, but y holds " + std::to_string(y.samples()) + ".");

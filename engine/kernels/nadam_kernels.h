@@ -11,11 +11,11 @@ namespace lockstep::kernels {
 // What is the same for all elements, computed once on the host in float, as Keras does.
 struct NadamConstants {
   float one_minus_beta1, one_minus_beta2;
-  float next_momentum;             // u_(t+1)
-  float one_minus_momentum;        // 1 - u_t
-  float one_minus_product;         // 1 - u_1 ... u_t
-  float one_minus_next_product;    // 1 - u_1 ... u_(t+1)
-  float one_minus_beta2_power;     // 1 - beta2^t
+  float next_momentum;           // u_(t+1)
+  float one_minus_momentum;      // 1 - u_t
+  float one_minus_product;       // 1 - u_1 ... u_t
+  float one_minus_next_product;  // 1 - u_1 ... u_(t+1)
+  float one_minus_beta2_power;   // 1 - beta2^t
   float rate, epsilon;
 };
 

@@ -6,11 +6,13 @@
 
 namespace lockstep::kernels {
 
-__global__ void adam(AdamConstants constants, View<const float> gradient, View<float> weights, View<float> m, View<float> v) {
+__global__ void adam(AdamConstants constants, View<const float> gradient, View<const float> squares, View<float> weights, View<float> m,
+                     View<float> v) {
+  const bool squared = squares.count > 0;
   each_in_grid(weights.count, [=](std::int64_t i) {
     const float g = gradient[i];
     const float m1 = m[i] + (g - m[i]) * constants.one_minus_beta1;
-    const float v1 = v[i] + (g * g - v[i]) * constants.one_minus_beta2;
+    const float v1 = v[i] + ((squared ? squares[i] : g * g) - v[i]) * constants.one_minus_beta2;
     m[i] = m1;
     v[i] = v1;
     weights[i] -= m1 * constants.alpha / (sqrtf(v1) + constants.epsilon);

@@ -15,7 +15,9 @@ struct AdamConstants {
 };
 
 // m += (g - m)(1 - beta1); v += (g^2 - v)(1 - beta2); w -= m * alpha / (sqrt(v) + epsilon)
-__global__ void adam(AdamConstants constants, View<const float> gradient, View<float> weights, View<float> m, View<float> v);
+// `squares`, where it has elements, stands for g^2.
+__global__ void adam(AdamConstants constants, View<const float> gradient, View<const float> squares, View<float> weights, View<float> m,
+                     View<float> v);
 inline Cost adam_cost(std::int64_t n) { return {12.0 * static_cast<double>(n), 28.0 * static_cast<double>(n)}; }
 
 // w -= rate * g

@@ -1,33 +1,62 @@
+// Metrics by name, and the public handles of lockstep/metrics.h.
 #include "metric.h"
 
 #include <utility>
 
 #include "cross_entropy.h"
 #include "lockstep/error.h"
+#include "lockstep/metrics.h"
+#include "top_k.h"
 
 namespace lockstep {
 namespace {
 
-// The share of samples whose largest output is at the label.
-class SparseCategoricalAccuracy : public MetricImpl {
+class NamedMetric : public MetricImpl {
  public:
-  explicit SparseCategoricalAccuracy(std::string name) : name_(std::move(name)) {}
+  explicit NamedMetric(std::string name) : name_(std::move(name)) {}
   std::string name() const override { return name_; }
-  void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
-    ops::add_correct(context, program.output(), labels, sums, slot);
-  }
 
  private:
   std::string name_;
+};
+
+// The share of samples whose largest output is at the label.
+class SparseAccuracyImpl : public NamedMetric {
+ public:
+  using NamedMetric::NamedMetric;
+  void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
+    ops::add_correct(context, program.output(), labels, sums, slot);
+  }
+};
+
+class SparseTopKImpl : public NamedMetric {
+ public:
+  SparseTopKImpl(int k, std::string name) : NamedMetric(std::move(name)), k_(k) {
+    if (k < 1) throw Error("SparseTopKCategoricalAccuracy: k must be at least 1, not " + std::to_string(k));
+  }
+  void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
+    ops::add_in_top_k(context, program.output(), labels, k_, sums, slot);
+  }
+
+ private:
+  int k_;
 };
 
 }  // namespace
 
 // Keras shows a metric under the name it was asked for by.
 std::shared_ptr<MetricImpl> make_metric(const std::string& name) {
-  if (name == "accuracy" || name == "acc" || name == "sparse_categorical_accuracy")
-    return std::make_shared<SparseCategoricalAccuracy>(name);
-  throw Error("There is no metric \"" + name + "\"; there are: accuracy, acc, sparse_categorical_accuracy");
+  if (name == "accuracy" || name == "acc" || name == "sparse_categorical_accuracy") return std::make_shared<SparseAccuracyImpl>(name);
+  if (name == "sparse_top_k_categorical_accuracy") return std::make_shared<SparseTopKImpl>(5, name);
+  throw Error("There is no metric \"" + name +
+              "\"; there are: accuracy, acc, sparse_categorical_accuracy, sparse_top_k_categorical_accuracy");
 }
+
+Metric::Metric(const std::string& name) : impl_(make_metric(name)) {}
+std::string Metric::name() const { return impl_->name(); }
+
+SparseCategoricalAccuracy::SparseCategoricalAccuracy(const std::string& name) : Metric(std::make_shared<SparseAccuracyImpl>(name)) {}
+SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(int k, const std::string& name)
+    : Metric(std::make_shared<SparseTopKImpl>(k, name)) {}
 
 }  // namespace lockstep

@@ -62,6 +62,12 @@ std::string automatic_name(const std::string& class_name) {
   return name;
 }
 
+DType Graph::input_type() const {
+  for (const Node& node : nodes_)
+    if (std::find(node.inputs.begin(), node.inputs.end(), -1) != node.inputs.end()) return node.layer->input_type();
+  return DType::float32;
+}
+
 Graph Graph::chain(const std::vector<std::shared_ptr<LayerImpl>>& layers, const Shape& input) {
   Shape sample = input;
   std::vector<Node> nodes;
@@ -84,12 +90,13 @@ Graph Graph::chain(const std::vector<std::shared_ptr<LayerImpl>>& layers, const 
   return build(std::move(nodes), sample);
 }
 
-Graph Graph::build(std::vector<Node> nodes, const Shape& input) {
+Graph Graph::build(std::vector<Node> nodes, const Shape& input, bool functional) {
   if (nodes.empty()) throw Error("A model needs at least one layer");
   name_layers(nodes);
   check_edges(nodes);
   Graph graph;
   graph.input_ = input;
+  graph.functional_ = functional;
   std::vector<VariableSpec> specs;
   std::vector<std::vector<int>> ready;  // by node
   for (Node& node : nodes) {

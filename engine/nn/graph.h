@@ -23,9 +23,12 @@ class Graph {
   // does ("conv2d", "dense", "dense_1"). Wrong shapes are Errors that name the layer, what it got and what it wants.
   static Graph chain(const std::vector<std::shared_ptr<LayerImpl>>& layers, const Shape& input);
   // Any graph whose nodes stand in topological order; the last one is the output. Node::output is filled in.
-  static Graph build(std::vector<Node> nodes, const Shape& input);
+  // `functional`: it was made from an Input, which the summary shows.
+  static Graph build(std::vector<Node> nodes, const Shape& input, bool functional = false);
 
   const Shape& input() const { return input_; }
+  DType input_type() const;  // what the layers at the input take
+  bool functional() const { return functional_; }
   const Shape& output() const { return nodes_.back().output; }
   const std::vector<Node>& nodes() const { return nodes_; }  // in topological order
   const VariableLayout& layout() const { return *layout_; }
@@ -34,6 +37,7 @@ class Graph {
 
  private:
   Shape input_;
+  bool functional_ = false;
   std::vector<Node> nodes_;
   std::vector<int> first_variable_;  // one more than nodes
   std::shared_ptr<const VariableLayout> layout_;

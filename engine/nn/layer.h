@@ -28,6 +28,7 @@ struct LayerRun {
   std::vector<Tensor> input_gradients;  // to be written whole
   std::vector<Tensor> variables;
   std::vector<Tensor> gradients;  // to be written whole, one for each trainable variable
+  std::vector<Tensor> squares;    // of the gradients of sparse variables, where the optimizer wants them
   Tensor saved;                   // what forward keeps for backward
 
   int first_variable = 0;  // in the model's layout
@@ -71,6 +72,9 @@ class LayerImpl {
   virtual Shape output_shape(const std::vector<Shape>& inputs) const = 0;               // of one sample; Error where it does not fit
   virtual std::vector<VariableSpec> variables(const std::vector<Shape>& inputs) const;  // names without the layer: "kernel"
   virtual std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const = 0;
+  virtual DType input_type() const { return DType::float32; }
+  // Called on the host with a batch of the model's input, where this layer takes it: an Error that says what is wrong with it.
+  virtual void check_samples(const Array& /*x*/) const {}
   virtual bool is_reshape() const { return false; }  // output is the input under another shape: no copy is made
   // The planned layer then computes the scores; the program applies the softmax behind it, so that a loss can have both.
   virtual bool ends_in_softmax() const { return false; }

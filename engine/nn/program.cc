@@ -31,6 +31,7 @@ struct Program::State {
 
   State(const Graph& graph, VariableStore& store, Workspace& space, std::int64_t samples, Mode how)
       : layout(&graph.layout()),
+        input_type(graph.input_type()),
         variables(&store),
         workspace(&space),
         batch(samples),
@@ -56,7 +57,7 @@ struct Program::State {
   void bind() {
     base = workspace->reserve(plan.memory.total);
     generation = workspace->generation();
-    input = activation(0);
+    input = Tensor(activation(0).raw(), value(0).shape, input_type);
     output = activation(plan.output);
     logits = activation(plan.logits);
     output_gradient = gradient(plan.output);
@@ -96,6 +97,7 @@ struct Program::State {
   }
 
   const VariableLayout* layout;
+  DType input_type;
   VariableStore* variables;
   Workspace* workspace;
   std::int64_t batch;
@@ -156,6 +158,8 @@ void Program::backward(const StepInfo& info, bool from_logits, const std::functi
       LayerRun& run = s.runs[i].backward;
       run.info = &info;
       run.ready = &report;
+      run.squares.clear();
+      for (int k = 0; k < step.variable_count; ++k) run.squares.push_back(s.variables->squares(step.first_variable + k));
       step.op->backward(run);
       run.info = nullptr;
       run.ready = nullptr;

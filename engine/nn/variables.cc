@@ -89,6 +89,23 @@ void VariableStore::make_slots(int count) {
 
 Tensor VariableStore::slot(int k) const { return {slots_.at(static_cast<std::size_t>(k)).raw(), Shape{layout_->trainable_elements()}}; }
 
+void VariableStore::make_squares(bool yes) {
+  if (yes == !squares_.empty()) return;
+  squares_.clear();
+  if (!yes) return;
+  squares_.resize(layout_->specs().size());
+  for (std::size_t i = 0; i < squares_.size(); ++i) {
+    const VariableSpec& spec = layout_->specs()[i];
+    if (spec.sparse && spec.trainable) squares_[i] = zeros(*gpu_, spec.shape.size(), owner_ + ": squares of " + spec.name);
+  }
+}
+
+Tensor VariableStore::squares(int index) const {
+  if (squares_.empty()) return {};
+  const auto i = static_cast<std::size_t>(index);
+  return {squares_.at(i).raw(), squares_[i].raw() != nullptr ? layout_->specs()[i].shape : Shape()};
+}
+
 void VariableStore::initialize(std::uint64_t seed) {
   for (std::size_t i = 0; i < layout_->specs().size(); ++i) {
     const VariableSpec& spec = layout_->specs()[i];

@@ -19,6 +19,7 @@ struct VariableSpec {
   Shape shape;
   bool trainable = true;
   Initializer initializer;
+  bool sparse = false;  // its gradient comes by rows, most of which are zero: an Embedding's table
 };
 
 class VariableLayout {
@@ -57,6 +58,9 @@ class VariableStore {
   void make_slots(int count);        // optimizer slots, zero-filled; calling again with the same count keeps them
   int slots() const { return static_cast<int>(slots_.size()); }
   Tensor slot(int k) const;  // flat, as long as weights()
+  // Sums of the squares of a sparse variable's gradients, for optimizers that want them; not defined elsewhere.
+  void make_squares(bool yes);
+  Tensor squares(int index) const;
 
   // First values of every variable, from (seed, variable's index) alone. Waits until they are there.
   void initialize(std::uint64_t seed);
@@ -70,6 +74,7 @@ class VariableStore {
   std::string owner_;
   Buffer weights_, gradients_, state_;
   std::vector<Buffer> slots_;
+  std::vector<Buffer> squares_;  // by variable; empty when not made
 };
 
 }  // namespace lockstep

@@ -7,15 +7,17 @@
 
 namespace lockstep::ops {
 
-void adam(const OpContext& context, const AdamStep& step, const Tensor& gradient, const Tensor& weights, const Tensor& m, const Tensor& v) {
+void adam(const OpContext& context, const AdamStep& step, const Tensor& gradient, const Tensor& squares, const Tensor& weights,
+          const Tensor& m, const Tensor& v) {
   const std::int64_t n = weights.size();
   expect_size("adam", "the gradient", gradient, n);
+  if (squares.defined()) expect_size("adam", "the squares", squares, n);
   expect_size("adam", "m", m, n);
   expect_size("adam", "v", v, n);
   if (n == 0) return;
   const kernels::AdamConstants constants{step.alpha, static_cast<float>(1 - step.beta1), static_cast<float>(1 - step.beta2), step.epsilon};
-  launch(*context.stream, "adam", kernels::adam_cost(n), grid_for_elements(n), kernels::adam, constants, gradient.read(), weights.view(),
-         m.view(), v.view());
+  launch(*context.stream, "adam", kernels::adam_cost(n), grid_for_elements(n), kernels::adam, constants, gradient.read(),
+         squares.defined() ? squares.read() : View<const float>{}, weights.view(), m.view(), v.view());
 }
 
 void sgd(const OpContext& context, const SgdStep& step, const Tensor& gradient, const Tensor& weights, const Tensor& momentum) {

@@ -13,7 +13,9 @@ struct AdamStep {
   double beta1 = 0.9, beta2 = 0.999;
   float epsilon = 1e-7F;
 };
-void adam(const OpContext& context, const AdamStep& step, const Tensor& gradient, const Tensor& weights, const Tensor& m, const Tensor& v);
+// `squares`, where defined, stands for the squares of the gradient.
+void adam(const OpContext& context, const AdamStep& step, const Tensor& gradient, const Tensor& squares, const Tensor& weights,
+          const Tensor& m, const Tensor& v);
 
 // Keras' SGD: w -= rate * g; with momentum m = momentum * m - rate * g and w += m, or with Nesterov's w += momentum * m - rate * g.
 // `momentum` may be undefined where step.momentum is 0.

@@ -3,13 +3,14 @@
 #include <cmath>
 
 #include "checks.h"
+#include "ops/nadam.h"
 #include "optimizer_update.h"
 
 namespace lockstep {
 
-AdamImpl::AdamImpl(float rate, float beta_1, float beta_2, float epsilon)
-    : rate_(rate), beta_1_(beta_1), beta_2_(beta_2), epsilon_(epsilon) {
-  check_rate("Adam", rate);
+AdamImpl::AdamImpl(LearningRate rate, float beta_1, float beta_2, float epsilon, float weight_decay)
+    : RatedOptimizer("Adam", std::move(rate)), beta_1_(beta_1), beta_2_(beta_2), epsilon_(epsilon), weight_decay_(weight_decay) {
+  if (!(weight_decay >= 0)) throw Error("AdamW: weight_decay must not be below 0, not " + std::to_string(weight_decay));
   check_range("Adam", "beta_1", beta_1);
   check_range("Adam", "beta_2", beta_2);
   if (!(epsilon > 0)) throw Error("Adam: epsilon must be positive, not " + std::to_string(epsilon));
@@ -27,7 +28,9 @@ void AdamImpl::update(const OpContext& context, VariableStore& variables, std::i
   step.beta1 = beta_1_;
   step.beta2 = beta_2_;
   step.epsilon = epsilon_;
-  ops::adam(context, step, variables.gradients(), variables.weights(), variables.slot(0), variables.slot(1));
+  if (weight_decay_ > 0) ops::decay_weights(context, weight_decay_, learning_rate(iteration), variables.weights());
+  each_run(variables,
+           [&](const Run& run) { ops::adam(context, step, run.gradient, run.squares, run.weights, run.slots[0], run.slots[1]); });
 }
 
 }  // namespace lockstep

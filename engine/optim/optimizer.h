@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "op_context.h"
 #include "variables.h"
@@ -19,8 +21,13 @@ class OptimizerImpl {
   virtual void update(const OpContext& context, VariableStore& variables, std::int64_t iteration) const = 0;
   virtual float learning_rate(std::int64_t iteration) const = 0;
   virtual void set_learning_rate(float rate) = 0;  // from the next update on
+  // Does the second moment of sparse variables take sums of squares instead of squares of sums? Then the step makes them.
+  virtual bool sums_squares() const { return false; }
+  virtual void set_sums_squares(bool /*yes*/) {}
+  // Keras' constructor arguments beside the learning rate, for files: {"beta_1", 0.9}, ...
+  virtual std::vector<std::pair<std::string, double>> arguments() const { return {}; }
 };
 
-std::shared_ptr<OptimizerImpl> make_optimizer(const std::string& name);  // "adam", "sgd"; an unknown name is an Error with the known ones
+std::shared_ptr<OptimizerImpl> make_optimizer(const std::string& name);  // "adam", ...; an unknown name is an Error with the known ones
 
 }  // namespace lockstep

@@ -3,14 +3,17 @@
 
 #include "adam.h"
 #include "checks.h"
+#include "nadam.h"
 #include "sgd.h"
 
 namespace lockstep {
 
 std::shared_ptr<OptimizerImpl> make_optimizer(const std::string& name) {
   if (name == "adam") return Adam().impl();
+  if (name == "adamw") return AdamW().impl();
+  if (name == "nadam") return Nadam().impl();
   if (name == "sgd") return SGD().impl();
-  throw Error("There is no optimizer \"" + name + "\"; there are: adam, sgd");
+  throw Error("There is no optimizer \"" + name + "\"; there are: adam, adamw, nadam, sgd");
 }
 
 Optimizer::Optimizer(const std::string& name) : impl_(make_optimizer(name)) {}
@@ -21,9 +24,22 @@ void Optimizer::set_learning_rate(float rate) {
   impl_->set_learning_rate(rate);
 }
 
-SGD::SGD(float learning_rate, float momentum, bool nesterov) : Optimizer(std::make_shared<SGDImpl>(learning_rate, momentum, nesterov)) {}
+Optimizer Optimizer::embedding_gradients(const std::string& how) const {
+  if (how != "textbook" && how != "keras") throw Error("embedding_gradients: \"textbook\" or \"keras\", not \"" + how + "\"");
+  impl_->set_sums_squares(how == "keras");
+  return *this;
+}
 
-Adam::Adam(float learning_rate, float beta_1, float beta_2, float epsilon)
+SGD::SGD(LearningRate learning_rate, float momentum, bool nesterov)
+    : Optimizer(std::make_shared<SGDImpl>(learning_rate, momentum, nesterov)) {}
+
+AdamW::AdamW(LearningRate learning_rate, float weight_decay, float beta_1, float beta_2, float epsilon)
+    : Optimizer(std::make_shared<AdamImpl>(learning_rate, beta_1, beta_2, epsilon, weight_decay)) {}
+
+Nadam::Nadam(LearningRate learning_rate, float beta_1, float beta_2, float epsilon)
+    : Optimizer(std::make_shared<NadamImpl>(learning_rate, beta_1, beta_2, epsilon)) {}
+
+Adam::Adam(LearningRate learning_rate, float beta_1, float beta_2, float epsilon)
     : Optimizer(std::make_shared<AdamImpl>(learning_rate, beta_1, beta_2, epsilon)) {}
 
 }  // namespace lockstep

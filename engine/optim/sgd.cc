@@ -5,8 +5,8 @@
 
 namespace lockstep {
 
-SGDImpl::SGDImpl(float rate, float momentum, bool nesterov) : rate_(rate), momentum_(momentum), nesterov_(nesterov) {
-  check_rate("SGD", rate);
+SGDImpl::SGDImpl(LearningRate rate, float momentum, bool nesterov)
+    : RatedOptimizer("SGD", std::move(rate)), momentum_(momentum), nesterov_(nesterov) {
   if (!(momentum >= 0 && momentum <= 1)) throw Error("SGD: momentum must be between 0 and 1, not " + std::to_string(momentum));
 }
 

@@ -3,22 +3,23 @@
 
 #include <string>
 
-#include "optim/optimizer.h"
+#include "rated_optimizer.h"
 
 namespace lockstep {
 
-class SGDImpl : public OptimizerImpl {
+class SGDImpl : public RatedOptimizer {
  public:
-  SGDImpl(float rate, float momentum, bool nesterov);
+  SGDImpl(LearningRate rate, float momentum, bool nesterov);
 
   std::string name() const override { return "sgd"; }
   int slots() const override { return momentum_ != 0 ? 1 : 0; }
   void update(const OpContext& context, VariableStore& variables, std::int64_t iteration) const override;
-  float learning_rate(std::int64_t /*iteration*/) const override { return rate_; }
-  void set_learning_rate(float rate) override { rate_ = rate; }
+  std::vector<std::pair<std::string, double>> arguments() const override {
+    return {{"momentum", momentum_}, {"nesterov", nesterov_ ? 1 : 0}};
+  }
 
  private:
-  float rate_, momentum_;
+  float momentum_;
   bool nesterov_;
 };
 

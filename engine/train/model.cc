@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "elementwise.h"
+#include "functional.h"
 #include "model_impl.h"
 #include "strategy_impl.h"
 #include "summary.h"
@@ -45,11 +46,17 @@ Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name
   }
 }
 
-void Model::compile(Optimizer optimizer, Loss loss, const std::vector<std::string>& metrics) {
+Model::Model(const KerasTensor& input, const KerasTensor& output, const std::string& name) : impl_(std::make_shared<Impl>()) {
+  impl_->name = name;
+  impl_->nodes = functional_nodes(input, output);
+  impl_->build(input.shape());
+}
+
+void Model::compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& metrics) {
   impl_->optimizer = optimizer.impl();
   impl_->loss = loss.impl();
   impl_->metrics.clear();
-  for (const std::string& metric : metrics) impl_->metrics.push_back(make_metric(metric));
+  for (const Metric& metric : metrics) impl_->metrics.push_back(metric.impl());
   if (impl_->metrics.size() + 1 > Replica::kSums) throw Error("compile: at most " + std::to_string(Replica::kSums - 1) + " metrics");
   impl_->compiled = true;
   if (impl_->step) impl_->hand_over_training();
@@ -131,9 +138,13 @@ void Model::Impl::build(const Shape& sample) {
       throw Error("build: the model was built for samples of shape " + graph->input().str() + ", not " + sample.str());
     return;
   }
-  std::vector<std::shared_ptr<LayerImpl>> chain;
-  for (const Layer& layer : layers) chain.push_back(layer.impl());
-  graph = std::make_unique<Graph>(Graph::chain(chain, sample));
+  if (nodes.empty()) {
+    std::vector<std::shared_ptr<LayerImpl>> chain;
+    for (const Layer& layer : layers) chain.push_back(layer.impl());
+    graph = std::make_unique<Graph>(Graph::chain(chain, sample));
+  } else {
+    graph = std::make_unique<Graph>(Graph::build(nodes, sample, true));
+  }
   step = std::make_unique<MirroredStep>(*graph, strategy.impl()->logical_gpus(), strategy.impl()->cross_device_ops(), options, tracer.get());
   initialize_variables();
   if (compiled) hand_over_training();

@@ -14,7 +14,8 @@ namespace lockstep {
 
 struct Model::Impl {
   std::string name;
-  std::vector<Layer> layers;
+  std::vector<Layer> layers;  // of a chain
+  std::vector<Node> nodes;    // of a functional model
   Strategy strategy = Strategy::current();
   StepOptions options;
   bool compiled = false;

@@ -122,7 +122,7 @@ TEST_F(Ops, AdamTakesOneMinusBetaInDouble) {
   const Tensor w = tensor(Shape{1}, {0});
   const Tensor m = tensor(Shape{1}, {0});
   const Tensor v = tensor(Shape{1}, {0});
-  ops::adam(context(), {.alpha = 1e-3F}, g, w, m, v);
+  ops::adam(context(), {.alpha = 1e-3F}, g, Tensor(), w, m, v);
   EXPECT_EQ(read(m)[0], 0.1F);
   EXPECT_EQ(read(v)[0], 0.001F);
 }

@@ -3,6 +3,7 @@
 // It includes no CUDA and no third-party header, and compiles as C++17: an interpreter reads it in a notebook cell.
 #pragma once
 
+#include "lockstep/applications.h"
 #include "lockstep/array.h"
 #include "lockstep/callbacks.h"
 #include "lockstep/dataset.h"
@@ -12,6 +13,7 @@
 #include "lockstep/losses.h"
 #include "lockstep/model.h"
 #include "lockstep/optimizers.h"
+#include "lockstep/sequence_layers.h"
 #include "lockstep/sequences.h"
 #include "lockstep/shape.h"
 #include "lockstep/strategy.h"

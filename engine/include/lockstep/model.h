@@ -17,6 +17,7 @@
 #include "lockstep/dataset.h"
 #include "lockstep/layers.h"
 #include "lockstep/losses.h"
+#include "lockstep/metrics.h"
 #include "lockstep/optimizers.h"
 #include "lockstep/strategy.h"
 
@@ -75,8 +76,11 @@ struct NamedArray {
 // A handle: copies are the same model.
 class Model {
  public:
-  // Metrics by name: {"accuracy"}. Compiling again starts the optimizer anew and keeps the weights.
-  void compile(Optimizer optimizer, Loss loss, const std::vector<std::string>& metrics = {});
+  // A functional model: the layers between an Input and what was made of it.
+  Model(const KerasTensor& input, const KerasTensor& output, const std::string& name = "functional");
+
+  // Metrics by name or as objects: {"accuracy", SparseTopKCategoricalAccuracy(5)}. Compiling again starts the optimizer anew and keeps the weights.
+  void compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& metrics = {});
   // Before the first use: everything random (first weights, dropout) follows from it.
   void set_seed(std::uint64_t seed);
   // Compare all replicas' variables after every step; an Error names the first that differs.
@@ -110,6 +114,14 @@ class Model {
 
   // One fingerprint per replica, of the bits of all weights, optimizer slots and statistics.
   std::vector<std::uint64_t> checksums() const;
+  // Keras' files, by the name's end: ".keras", or ".h5" for the older form. Weights, configuration and the optimizer's state, so that
+  // training goes on where it was. The file is replaced in one stroke or not at all.
+  void save(const std::string& path) const;
+  // ".weights.h5": variables and the optimizer's state, without the configuration.
+  void save_weights(const std::string& path) const;
+  // From any of the three, into a built model with the same layers; the optimizer's state as well, where model and file have one.
+  void load_weights(const std::string& path);
+
   // Where the time of the traced steps went, by phase; empty when nothing was traced.
   std::string phase_summary() const;
 
@@ -126,5 +138,8 @@ class Sequential : public Model {
   explicit Sequential(std::initializer_list<Layer> layers) : Sequential(std::vector<Layer>(layers)) {}
   explicit Sequential(const std::vector<Layer>& layers, const std::string& name = "sequential");
 };
+
+// A model from a ".keras" or ".h5" file, of ours or of Keras', compiled where the file says how. Inside a scope it is mirrored.
+Model load_model(const std::string& path);
 
 }  // namespace lockstep

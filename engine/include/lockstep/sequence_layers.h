@@ -15,7 +15,7 @@ namespace lockstep {
 class Embedding : public LayerOptions<Embedding> {
  public:
   Embedding(std::int64_t input_dim, std::int64_t output_dim);
-  Embedding embeddings_initializer(const std::string& name);  // default "uniform": between -0.05 and 0.05
+  Embedding embeddings_initializer(const std::string& name);  // default "random_uniform": between -0.05 and 0.05
 };
 
 // (steps, channels) -> (steps', filters).

@@ -1,0 +1,126 @@
+#include "run_common.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+
+namespace lockstep::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// Ctrl-C ends training after the batch; a second one ends the program.
+class InterruptGuard {
+ public:
+  InterruptGuard() {
+    interrupted = 0;
+    previous_ = std::signal(SIGINT, [](int) {
+      interrupted = 1;
+      std::signal(SIGINT, SIG_DFL);
+    });
+  }
+  ~InterruptGuard() { std::signal(SIGINT, previous_); }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  void (*previous_)(int) = SIG_DFL;
+};
+
+constexpr std::int64_t kDefaultLimitMib = 1024;
+
+CrossDeviceOpsName chosen(const RunOptions& options) { return CrossDeviceOpsName{options.all_reduce}; }
+
+std::string json_line(int epoch, const Logs& logs) {
+  std::string line = fmt::format("{{\"epoch\": {}", epoch + 1);
+  for (const auto& [name, value] : logs) line += fmt::format(", \"{}\": {:.6g}", name, value);
+  return line + "}";
+}
+
+Callback stop_on_interrupt() {
+  Callback callback;
+  callback.should_stop = [] { return interrupted != 0; };
+  return callback;
+}
+
+Callback print_json() {
+  Callback callback;
+  callback.on_epoch_end = [](TrainingEvent& event) {
+    fmt::print("{}\n", json_line(event.epoch, *event.logs));
+    std::fflush(stdout);
+  };
+  return callback;
+}
+
+bool all_equal(const std::vector<std::uint64_t>& checksums) {
+  return std::all_of(checksums.begin(), checksums.end(), [&](std::uint64_t sum) { return sum == checksums.front(); });
+}
+
+void report(const RunOptions& options, const Model& model, const History& history, double seconds) {
+  const std::vector<std::uint64_t> checksums = model.checksums();
+  const bool equal = all_equal(checksums);
+  if (options.json) {
+    std::string sums;
+    for (std::uint64_t sum : checksums) sums += fmt::format("{}\"{:016x}\"", sums.empty() ? "" : ", ", sum);
+    fmt::print(
+        "{{\"summary\": {{\"replicas\": {}, \"all_reduce\": \"{}\", \"val_accuracy\": {:.6g}, \"seconds\": {:.3f}, \"replicas_identical\": "
+        "{}, \"checksums\": [{}]}}}}\n",
+        checksums.size(), model.strategy().cross_device_ops(), history.history.count("val_accuracy") ? history.last("val_accuracy") : 0.0,
+        seconds, equal, sums);
+    return;
+  }
+  if (history.stopped) fmt::print("Stopped by Ctrl-C after {} steps.\n", model.iterations());
+  if (history.history.count("val_accuracy"))
+    fmt::print("Test accuracy {:.2f} % after {} epochs, {:.1f} s.\n", 100 * history.last("val_accuracy"), history.epoch.size(), seconds);
+  fmt::print("{} replica{} {}: checksum {:016x}\n", checksums.size(), checksums.size() == 1 ? "" : "s", equal ? "bit-identical" : "DIFFER",
+             checksums.front());
+  if (!options.trace.empty())
+    fmt::print("\n{}\nTrace of the first {} steps: {} (open it at ui.perfetto.dev)\n", model.phase_summary(),
+               std::min(options.trace_steps, model.iterations()), options.trace);
+}
+
+}  // namespace
+
+Strategy make_strategy(const RunOptions& options) {
+  // A virtual machine has as many GPUs as it is told before its first use; real ones do not look at this.
+  if (options.gpus > 0) setenv("LOCKSTEP_SIM_GPUS", std::to_string(options.gpus).c_str(), 0);
+  if (!options.devices.empty()) return MirroredStrategy(options.devices, chosen(options));
+  std::vector<GpuId> gpus = list_gpus();
+  if (options.gpus > static_cast<int>(gpus.size()))
+    throw Error(
+        fmt::format("--gpus {}: this machine has {}; --logical {} splits one GPU instead", options.gpus, gpus.size(), options.gpus));
+  if (options.gpus > 0) gpus.resize(static_cast<std::size_t>(options.gpus));
+  const bool split = options.logical > 0 || (options.gpus == 0 && gpus.size() == 1);
+  if (!split) return MirroredStrategy(gpus, chosen(options));
+
+  const int parts = options.logical > 0 ? options.logical : 2;
+  const std::int64_t limit = options.memory_limit_mib > 0 ? options.memory_limit_mib : kDefaultLimitMib;
+  const std::vector<GpuId> logical = split_gpu(0, std::vector<std::int64_t>(static_cast<std::size_t>(parts), limit));
+  if (!options.json)
+    fmt::print("{} Physical GPU{}, {} Logical GPU{}, {} MiB each\n", gpus.size(), gpus.size() == 1 ? "" : "s", parts, parts == 1 ? "" : "s",
+               limit);
+  return MirroredStrategy(logical, chosen(options));
+}
+
+int train(const RunOptions& options, Model& model, const Array& x, const Array& y, FitOptions fit) {
+  fit.callback(stop_on_interrupt());
+  if (!options.trace.empty()) fit.trace(options.trace, options.trace_steps);
+  if (options.json) fit.verbose(Verbose::silent).callback(print_json());
+  const InterruptGuard guard;
+  const auto begin = std::chrono::steady_clock::now();
+  const History history = model.fit(x, y, fit);
+  report(options, model, history, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  if (!all_equal(model.checksums())) return 1;
+  constexpr int kInterrupted = 130;  // what a shell reports for SIGINT
+  return history.stopped ? kInterrupted : 0;
+}
+
+int list_devices() {
+  for (const GpuId& gpu : list_gpus()) fmt::print("{}\n", gpu.name());
+  return 0;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,16 @@
+// What every `lockstep run` does around its own model: devices, Ctrl-C, progress or JSON, and a report with its proof.
+#pragma once
+
+#include "lockstep/lockstep.h"
+#include "run_options.h"
+
+namespace lockstep::cli {
+
+// The GPUs that were asked for; one GPU alone is split into two logical ones, and that is said.
+Strategy make_strategy(const RunOptions& options);
+
+// Fits the model with what the options add (trace, JSON, Ctrl-C), reports, and returns the program's exit code: 1 when the replicas
+// differ at the end.
+int train(const RunOptions& options, Model& model, const Array& x, const Array& y, FitOptions fit);
+
+}  // namespace lockstep::cli

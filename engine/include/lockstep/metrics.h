@@ -1,0 +1,38 @@
+// Metrics, with Keras' names: compile(..., {"accuracy", SparseTopKCategoricalAccuracy(5)}).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace lockstep {
+
+class MetricImpl;
+
+// A handle: copies are the same metric. A name stands for one with its defaults, and is the name it is shown under.
+class Metric {
+ public:
+  Metric(const char* name) : Metric(std::string(name)) {}  // NOLINT(google-explicit-constructor)
+  Metric(const std::string& name);                         // NOLINT(google-explicit-constructor): "accuracy"
+
+  std::string name() const;
+  const std::shared_ptr<MetricImpl>& impl() const { return impl_; }
+
+ protected:
+  explicit Metric(std::shared_ptr<MetricImpl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<MetricImpl> impl_;
+};
+
+// The share of samples whose largest score, the first one on a tie, is at the label.
+class SparseCategoricalAccuracy : public Metric {
+ public:
+  explicit SparseCategoricalAccuracy(const std::string& name = "sparse_categorical_accuracy");
+};
+
+// The share of samples where fewer than k scores are above the label's.
+class SparseTopKCategoricalAccuracy : public Metric {
+ public:
+  explicit SparseTopKCategoricalAccuracy(int k = 5, const std::string& name = "sparse_top_k_categorical_accuracy");
+};
+
+}  // namespace lockstep

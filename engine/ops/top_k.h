@@ -1,0 +1,11 @@
+// Counting samples whose label is among the k best.
+#pragma once
+
+#include "op_context.h"
+
+namespace lockstep::ops {
+
+// sums[slot] += number of rows where fewer than k scores are above the label's.
+void add_in_top_k(const OpContext& context, const Tensor& scores, const Tensor& labels, int k, double* sums, int slot);
+
+}  // namespace lockstep::ops
