@@ -29,8 +29,8 @@ void MirroredStep::all_reduce() {
       span.name += " " + what;
       spans.push_back(std::make_unique<DeviceSpan>(tracer, stream, std::move(span)));
       const VariableStore& variables = part.replica.variables();
-      const Tensor summed = gradients ? Tensor(variables.gradients().f32() + state.buckets[b].first, {state.buckets[b].count})
-                                      : variables.state();
+      const Tensor summed =
+          gradients ? Tensor(variables.gradients().f32() + state.buckets[b].first, {state.buckets[b].count}) : variables.state();
       participants.push_back({&part.replica.gpu(), &stream, summed});
     }
     Traffic traffic;
@@ -54,7 +54,8 @@ void MirroredStep::all_reduce() {
     std::vector<Participant> participants;
     for (ReplicaPart& part : state.parts) {
       const Tensor squares = part.replica.variables().squares(variable);
-      if (squares.defined()) participants.push_back({&part.replica.gpu(), &part.replica.gpu().communication(), squares.reshaped({squares.size()})});
+      if (squares.defined())
+        participants.push_back({&part.replica.gpu(), &part.replica.gpu().communication(), squares.reshaped({squares.size()})});
     }
     if (!participants.empty()) state.cross_device_ops->all_reduce(participants);
   }

@@ -45,7 +45,9 @@ inline Cost batch_norm_fold_batch_cost(std::int64_t rows, std::int64_t columns) 
 // Folds the moving statistics: inference.
 __global__ void batch_norm_fold_moving(View<const float> moving_mean, View<const float> moving_variance, View<const float> gamma,
                                        View<const float> beta, View<float> folded, float epsilon);
-inline Cost batch_norm_fold_moving_cost(std::int64_t columns) { return {4.0 * static_cast<double>(columns), 32.0 * static_cast<double>(columns)}; }
+inline Cost batch_norm_fold_moving_cost(std::int64_t columns) {
+  return {4.0 * static_cast<double>(columns), 32.0 * static_cast<double>(columns)};
+}
 
 // y = clip(scale * (x - mean) + shift). y may be x.
 __global__ void batch_norm_apply(View<const float> x, View<const float> folded, View<float> y, std::int64_t rows, std::int64_t columns,

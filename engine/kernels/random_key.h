@@ -20,7 +20,8 @@ struct RandomKey {
 LOCKSTEP_HOST_DEVICE inline PhiloxCounter random_words(const RandomKey& key, std::int64_t sample, std::int64_t group) {
   const auto word = [](std::uint64_t value, int shift) { return static_cast<std::uint32_t>(value >> shift); };
   const auto index = static_cast<std::uint64_t>(key.first_sample + sample);
-  return philox({word(static_cast<std::uint64_t>(group), 0), word(index, 0), word(key.step, 0), key.layer ^ word(key.step, 32) ^ (word(index, 32) << 16)},
+  return philox({word(static_cast<std::uint64_t>(group), 0), word(index, 0), word(key.step, 0),
+                 key.layer ^ word(key.step, 32) ^ (word(index, 32) << 16)},
                 philox_key(key.seed));
 }
 

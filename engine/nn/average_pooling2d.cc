@@ -22,9 +22,7 @@ class GlobalAveragePooling2DOp : public LayerOp {
   bool needs_input() const override { return false; }
   bool needs_output() const override { return false; }
   void forward(const LayerRun& run) override { ops::global_average_pooling(run.op, run.inputs[0], run.output); }
-  void backward(const LayerRun& run) override {
-    ops::global_average_pooling_gradient(run.op, run.output_gradient, run.input_gradients[0]);
-  }
+  void backward(const LayerRun& run) override { ops::global_average_pooling_gradient(run.op, run.output_gradient, run.input_gradients[0]); }
 };
 
 }  // namespace

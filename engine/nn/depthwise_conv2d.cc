@@ -22,8 +22,7 @@ class DepthwiseConv2DOp : public LayerOp {
   }
 
   void backward(const LayerRun& run) override {
-    if (has_tail())
-      ops::activation_gradient(run.op, run.output, activation_, run.output_gradient, use_bias_ ? run.gradients[1] : Tensor());
+    if (has_tail()) ops::activation_gradient(run.op, run.output, activation_, run.output_gradient, use_bias_ ? run.gradients[1] : Tensor());
     if (use_bias_) run.finished(1);
     ops::depthwise_backward_filter(run.op, spec_, run.inputs[0], run.output_gradient, run.gradients[0]);
     run.finished(0);

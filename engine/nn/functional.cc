@@ -34,9 +34,9 @@ namespace {
 
 // One walk back from the output: every call once, each after all that it needs.
 struct Walk {
-  std::vector<const TensorNode*> calls;       // in topological order
-  std::map<const TensorNode*, int> met;       // when they were first met, as Keras numbers them
-  const LayerImpl* start = nullptr;           // the model's input
+  std::vector<const TensorNode*> calls;  // in topological order
+  std::map<const TensorNode*, int> met;  // when they were first met, as Keras numbers them
+  const LayerImpl* start = nullptr;      // the model's input
   bool reached = false;
 
   void visit(const TensorNode& at) {

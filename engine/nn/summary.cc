@@ -7,8 +7,11 @@
 namespace lockstep {
 namespace {
 
-// Keras cuts a terminal of 80 columns, less 4, at 45 % and 80 %; what is left inside the borders and their spaces is for text.
-constexpr std::array<int, 3> kWidths = {31, 22, 13};
+// Keras cuts a terminal of 80 columns, less 4; what is left inside the borders and their spaces is for text. A functional model with
+// branches has a fourth column.
+const std::vector<int> kChain = {31, 22, 13};
+const std::vector<int> kBranches = {19, 17, 10, 17};
+constexpr std::size_t kRightAligned = 2;
 
 std::string repeat(const char* piece, int times) {
   std::string text;
@@ -16,9 +19,9 @@ std::string repeat(const char* piece, int times) {
   return text;
 }
 
-std::string rule(const char* left, const char* line, const char* cross, const char* right) {
+std::string rule(const std::vector<int>& widths, const char* left, const char* line, const char* cross, const char* right) {
   std::string text = left;
-  for (std::size_t c = 0; c < kWidths.size(); ++c) text += (c ? cross : "") + repeat(line, kWidths[c] + 2);
+  for (std::size_t c = 0; c < widths.size(); ++c) text += (c ? cross : "") + repeat(line, widths[c] + 2);
   return text + right + "\n";
 }
 
@@ -46,16 +49,16 @@ std::vector<std::string> wrap(const std::vector<std::string>& words, int width) 
   return lines;
 }
 
-std::string row(const char* border, const std::array<std::vector<std::string>, 3>& cells) {
+std::string row(const std::vector<int>& widths, const char* border, const std::vector<std::vector<std::string>>& cells) {
   std::size_t lines = 1;
   for (const auto& cell : cells) lines = std::max(lines, cell.size());
   std::string text;
   for (std::size_t line = 0; line < lines; ++line) {
     text += border;
-    for (std::size_t c = 0; c < cells.size(); ++c) {
+    for (std::size_t c = 0; c < widths.size(); ++c) {
       const std::string piece = line < cells[c].size() ? cells[c][line] : "";
-      const std::string space(static_cast<std::size_t>(kWidths[c] - columns(piece)), ' ');
-      text += " " + (c == 2 ? space + piece : piece + space) + " " + border;
+      const std::string space(static_cast<std::size_t>(widths[c] - columns(piece)), ' ');
+      text += " " + (c == kRightAligned ? space + piece : piece + space) + " " + border;
     }
     text += "\n";
   }
@@ -91,10 +94,30 @@ std::string readable_memory(double bytes) {
 }
 
 std::string summary_text(const Graph& graph, const std::string& model_name) {
+  bool branches = false;
+  for (std::size_t i = 0; i < graph.nodes().size(); ++i)
+    branches = branches || graph.nodes()[i].inputs != std::vector<int>{static_cast<int>(i) - 1};
+  branches = branches && graph.functional();
+  const std::vector<int>& widths = branches ? kBranches : kChain;
+  const std::string input_name = "input_layer";
+  const auto shape_text = [](const Shape& sample) {
+    std::string shape = "(None";
+    for (const std::int64_t extent : sample.extents()) shape += ", " + std::to_string(extent);
+    return shape + ")";
+  };
+  const auto layer_row = [&](const std::string& name, const std::string& type, const Shape& sample, std::int64_t parameters,
+                             const std::string& connected) {
+    std::vector<std::vector<std::string>> cells{wrap({name, "(" + type + ")"}, widths[0]), wrap(words(shape_text(sample)), widths[1]),
+                                                wrap({with_commas(parameters)}, widths[2])};
+    if (branches) cells.push_back(wrap(words(connected), widths[3]));
+    return row(widths, "│", cells);
+  };
+
   std::string text = "Model: \"" + model_name + "\"\n";
-  text += rule("┏", "━", "┳", "┓");
-  text += row("┃", {{{"Layer (type)"}, {"Output Shape"}, {"Param #"}}});
-  text += rule("┡", "━", "╇", "┩");
+  text += rule(widths, "┏", "━", "┳", "┓");
+  text += row(widths, "┃", {{"Layer (type)"}, {"Output Shape"}, {"Param #"}, {"Connected to"}});
+  text += rule(widths, "┡", "━", "╇", "┩");
+  if (graph.functional()) text += layer_row(input_name, "InputLayer", graph.input(), 0, "-");
   const std::vector<VariableSpec>& specs = graph.layout().specs();
   std::int64_t trained = 0, kept = 0;
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
@@ -106,13 +129,15 @@ std::string summary_text(const Graph& graph, const std::string& model_name) {
       parameters += spec.shape.size();
       (spec.trainable ? trained : kept) += spec.shape.size();
     }
-    std::string shape = "(None";
-    for (const std::int64_t extent : node.output.extents()) shape += ", " + std::to_string(extent);
-    if (i) text += rule("├", "─", "┼", "┤");
-    text += row("│", {wrap({node.layer->name(), "(" + node.layer->class_name() + ")"}, kWidths[0]), wrap(words(shape + ")"), kWidths[1]),
-                      wrap({with_commas(parameters)}, kWidths[2])});
+    std::string connected;
+    for (const int from : node.inputs) {
+      connected += (connected.empty() ? "" : ", ");
+      connected += (from < 0 ? input_name : graph.nodes()[static_cast<std::size_t>(from)].layer->name()) + "[0][0]";
+    }
+    if (i || graph.functional()) text += rule(widths, "├", "─", "┼", "┤");
+    text += layer_row(node.layer->name(), node.layer->class_name(), node.output, parameters, connected);
   }
-  text += rule("└", "─", "┴", "┘");
+  text += rule(widths, "└", "─", "┴", "┘");
   const auto line = [](const char* what, std::int64_t n) {
     return " " + std::string(what) + " params: " + with_commas(n) + " (" + readable_memory(static_cast<double>(n) * sizeof(float)) + ")\n";
   };

@@ -12,8 +12,8 @@ namespace {
 
 kernels::DepthwiseShape shape_of(const DepthwiseSpec& s) {
   const auto i = [](std::int64_t extent) { return static_cast<std::int32_t>(extent); };
-  return {i(s.batch),    i(s.height),   i(s.width),    i(s.channels), i(s.multiplier), i(s.out_height()), i(s.out_width()), i(s.kernel_h),
-          i(s.kernel_w), i(s.stride_h), i(s.stride_w), i(s.dilation_h), i(s.dilation_w), i(s.pad_top),    i(s.pad_left)};
+  return {i(s.batch),    i(s.height),   i(s.width),    i(s.channels),   i(s.multiplier), i(s.out_height()), i(s.out_width()), i(s.kernel_h),
+          i(s.kernel_w), i(s.stride_h), i(s.stride_w), i(s.dilation_h), i(s.dilation_w), i(s.pad_top),      i(s.pad_left)};
 }
 
 std::int64_t inputs(const DepthwiseSpec& s) { return s.batch * s.height * s.width * s.channels; }

@@ -1,0 +1,43 @@
+// Well-known models, with Keras' arguments, layer names and parameter counts.
+#pragma once
+
+#include <string>
+
+#include "lockstep/model.h"
+#include "lockstep/shape.h"
+
+namespace lockstep::applications {
+
+// Keyword arguments of Keras' MobileNetV2: MobileNetV2Options().alpha(0.35F).classes(2).
+class MobileNetV2Options {
+ public:
+  MobileNetV2Options& input_shape(const Shape& sample) { return input_shape_ = sample, *this; }  // default (224, 224, 3)
+  MobileNetV2Options& alpha(double width) { return alpha_ = width, *this; }                      // 1 is the paper's width
+  MobileNetV2Options& include_top(bool yes) { return include_top_ = yes, *this; }
+  MobileNetV2Options& pooling(const std::string& how) { return pooling_ = how, *this; }  // without top: "" or "avg"
+  MobileNetV2Options& classes(int n) { return classes_ = n, *this; }
+  MobileNetV2Options& classifier_activation(const std::string& name) { return classifier_activation_ = name, *this; }  // "" gives logits
+  MobileNetV2Options& weights(const std::string& which) { return weights_ = which, *this; }  // "" (random); others by set_weights
+  // Beyond Keras: of every BatchNormalization. 0.999 needs some thousand steps before inference is of use; short runs want less.
+  MobileNetV2Options& batch_norm(float momentum, float epsilon = 1e-3F) { return momentum_ = momentum, epsilon_ = epsilon, *this; }
+  MobileNetV2Options& name(const std::string& name) { return name_ = name, *this; }
+
+ private:
+  friend Model MobileNetV2(const MobileNetV2Options& options);
+  Shape input_shape_;
+  double alpha_ = 1;
+  bool include_top_ = true;
+  std::string pooling_;
+  int classes_ = 1000;
+  std::string classifier_activation_ = "softmax";
+  std::string weights_;
+  float momentum_ = 0.999F;
+  float epsilon_ = 1e-3F;
+  std::string name_;
+};
+
+// M. Sandler et al., "MobileNetV2: inverted residuals and linear bottlenecks" (CVPR 2018): 17 blocks that widen by a 1x1 convolution,
+// filter depthwise, narrow again, and add their input where shapes allow.
+Model MobileNetV2(const MobileNetV2Options& options = {});
+
+}  // namespace lockstep::applications
