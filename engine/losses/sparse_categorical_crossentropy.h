@@ -18,6 +18,7 @@ class SparseCategoricalCrossentropyImpl : public LossImpl {
   void run(const OpContext& context, const Program& program, const Tensor& labels, std::int64_t global_batch, const Tensor& losses,
            bool training) const override;
   void check_labels(const Array& labels, const Shape& output) const override;
+  bool takes_logits() const { return from_logits_; }
 
  private:
   bool from_logits_;

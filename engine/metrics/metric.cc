@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cross_entropy.h"
+#include "dense_losses.h"
 #include "lockstep/error.h"
 #include "lockstep/metrics.h"
 #include "top_k.h"
@@ -42,20 +43,60 @@ class SparseTopKImpl : public NamedMetric {
   int k_;
 };
 
+class CategoricalAccuracyImpl : public NamedMetric {
+ public:
+  using NamedMetric::NamedMetric;
+  void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
+    ops::add_categorical_correct(context, program.output(), labels, sums, slot);
+  }
+};
+
+class BinaryAccuracyImpl : public NamedMetric {
+ public:
+  BinaryAccuracyImpl(float threshold, std::string name) : NamedMetric(std::move(name)), threshold_(threshold) {}
+  void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
+    ops::add_binary_correct(context, program.output(), labels, threshold_, sums, slot);
+  }
+
+ private:
+  float threshold_;
+};
+
+// What fits the labels, as Keras takes "accuracy".
+class AccuracyImpl : public NamedMetric {
+ public:
+  using NamedMetric::NamedMetric;
+  void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
+    const Tensor output = program.output();
+    if (labels.dtype() == DType::int32)
+      ops::add_correct(context, output, labels, sums, slot);
+    else if (output.size() == output.shape()[0])
+      ops::add_binary_correct(context, output, labels, 0.5F, sums, slot);
+    else
+      ops::add_categorical_correct(context, output, labels, sums, slot);
+  }
+};
+
 }  // namespace
 
 // Keras shows a metric under the name it was asked for by.
 std::shared_ptr<MetricImpl> make_metric(const std::string& name) {
-  if (name == "accuracy" || name == "acc" || name == "sparse_categorical_accuracy") return std::make_shared<SparseAccuracyImpl>(name);
+  if (name == "accuracy" || name == "acc") return std::make_shared<AccuracyImpl>(name);
+  if (name == "categorical_accuracy") return std::make_shared<CategoricalAccuracyImpl>(name);
+  if (name == "binary_accuracy") return std::make_shared<BinaryAccuracyImpl>(0.5F, name);
+  if (name == "sparse_categorical_accuracy") return std::make_shared<SparseAccuracyImpl>(name);
   if (name == "sparse_top_k_categorical_accuracy") return std::make_shared<SparseTopKImpl>(5, name);
   throw Error("There is no metric \"" + name +
-              "\"; there are: accuracy, acc, sparse_categorical_accuracy, sparse_top_k_categorical_accuracy");
+              "\"; there are: accuracy, acc, sparse_categorical_accuracy, sparse_top_k_categorical_accuracy, "
+              "categorical_accuracy, binary_accuracy");
 }
 
 Metric::Metric(const std::string& name) : impl_(make_metric(name)) {}
 std::string Metric::name() const { return impl_->name(); }
 
 SparseCategoricalAccuracy::SparseCategoricalAccuracy(const std::string& name) : Metric(std::make_shared<SparseAccuracyImpl>(name)) {}
+CategoricalAccuracy::CategoricalAccuracy(const std::string& name) : Metric(std::make_shared<CategoricalAccuracyImpl>(name)) {}
+BinaryAccuracy::BinaryAccuracy(float threshold, const std::string& name) : Metric(std::make_shared<BinaryAccuracyImpl>(threshold, name)) {}
 SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(int k, const std::string& name)
     : Metric(std::make_shared<SparseTopKImpl>(k, name)) {}
 

@@ -106,6 +106,12 @@ Tensor VariableStore::squares(int index) const {
   return {squares_.at(i).raw(), squares_[i].raw() != nullptr ? layout_->specs()[i].shape : Shape()};
 }
 
+Tensor VariableStore::scratch(std::size_t bytes) {
+  const auto floats = static_cast<std::int64_t>((bytes + sizeof(float) - 1) / sizeof(float));
+  if (scratch_.bytes() < bytes) scratch_ = zeros(*gpu_, floats, owner_ + ": the optimizer's scratch");
+  return {scratch_.raw(), Shape{floats}};
+}
+
 void VariableStore::initialize(std::uint64_t seed) {
   for (std::size_t i = 0; i < layout_->specs().size(); ++i) {
     const VariableSpec& spec = layout_->specs()[i];

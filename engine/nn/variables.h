@@ -61,6 +61,7 @@ class VariableStore {
   // Sums of the squares of a sparse variable's gradients, for optimizers that want them; not defined elsewhere.
   void make_squares(bool yes);
   Tensor squares(int index) const;
+  Tensor scratch(std::size_t bytes);  // for an optimizer, made when first asked for
 
   // First values of every variable, from (seed, variable's index) alone. Waits until they are there.
   void initialize(std::uint64_t seed);
@@ -74,6 +75,7 @@ class VariableStore {
   std::string owner_;
   Buffer weights_, gradients_, state_;
   std::vector<Buffer> slots_;
+  Buffer scratch_;
   std::vector<Buffer> squares_;  // by variable; empty when not made
 };
 

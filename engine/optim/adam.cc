@@ -20,6 +20,7 @@ AdamImpl::AdamImpl(LearningRate rate, float beta_1, float beta_2, float epsilon,
 void AdamImpl::update(const OpContext& context, VariableStore& variables, std::int64_t iteration) const {
   if (variables.layout().trainable_elements() == 0) return;
   variables.make_slots(slots());
+  clip(context, variables);
   const auto t = static_cast<float>(iteration);
   const float power_1 = std::pow(beta_1_, t);
   const float power_2 = std::pow(beta_2_, t);

@@ -19,6 +19,7 @@ NadamImpl::NadamImpl(LearningRate rate, float beta_1, float beta_2, float epsilo
 void NadamImpl::update(const OpContext& context, VariableStore& variables, std::int64_t iteration) const {
   if (variables.layout().trainable_elements() == 0) return;
   variables.make_slots(slots());
+  clip(context, variables);
   const auto momentum = [this](std::int64_t t) { return beta_1_ * (1.0F - 0.5F * std::pow(0.96F, static_cast<float>(t))); };
   float product = 1;
   for (std::int64_t t = 1; t <= iteration && product != 0; ++t)

@@ -12,6 +12,12 @@
 
 namespace lockstep {
 
+struct Clipping {
+  enum class Kind { none, value, norm, global_norm };
+  Kind kind = Kind::none;
+  float limit = 0;
+};
+
 class OptimizerImpl {
  public:
   virtual ~OptimizerImpl() = default;
@@ -24,6 +30,8 @@ class OptimizerImpl {
   // Does the second moment of sparse variables take sums of squares instead of squares of sums? Then the step makes them.
   virtual bool sums_squares() const { return false; }
   virtual void set_sums_squares(bool /*yes*/) {}
+  virtual void set_clipping(const Clipping& /*how*/) {}
+  virtual bool follows_schedule() const { return false; }  // then its rate can't be set
   // Keras' constructor arguments beside the learning rate, for files: {"beta_1", 0.9}, ...
   virtual std::vector<std::pair<std::string, double>> arguments() const { return {}; }
 };

@@ -30,6 +30,10 @@ Optimizer Optimizer::embedding_gradients(const std::string& how) const {
   return *this;
 }
 
+Optimizer Optimizer::clipvalue(float limit) const { return impl_->set_clipping({Clipping::Kind::value, limit}), *this; }
+Optimizer Optimizer::clipnorm(float limit) const { return impl_->set_clipping({Clipping::Kind::norm, limit}), *this; }
+Optimizer Optimizer::global_clipnorm(float limit) const { return impl_->set_clipping({Clipping::Kind::global_norm, limit}), *this; }
+
 SGD::SGD(LearningRate learning_rate, float momentum, bool nesterov)
     : Optimizer(std::make_shared<SGDImpl>(learning_rate, momentum, nesterov)) {}
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checks.h"
+#include "clip.h"
 #include "lockstep/schedules.h"
 #include "optim/optimizer.h"
 
@@ -22,8 +23,18 @@ class RatedOptimizer : public OptimizerImpl {
     if (rate_.is_schedule()) throw Error("The learning rate of " + name() + " follows a schedule: it can't be set");
     rate_ = rate;
   }
+  bool follows_schedule() const override { return rate_.is_schedule(); }
   bool sums_squares() const override { return sums_squares_; }
-  void set_sums_squares(bool yes) override { sums_squares_ = yes; }
+  void set_sums_squares(bool yes) override {
+    refuse_both(yes, clipping_);
+    sums_squares_ = yes;
+  }
+  void set_clipping(const Clipping& how) override {
+    if (clipping_.kind != Clipping::Kind::none) throw Error("Only one of clipvalue, clipnorm and global_clipnorm can be set");
+    if (!(how.limit > 0)) throw Error("Gradients can be clipped to a limit above 0, not " + std::to_string(how.limit));
+    refuse_both(sums_squares_, how);
+    clipping_ = how;
+  }
 
  protected:
   // A run of the flat buffers: all of them, or a sparse variable with its sums of squares, or what lies between two of those.
@@ -52,7 +63,28 @@ class RatedOptimizer : public OptimizerImpl {
     run(at, layout.trainable_elements() - at, Tensor());
   }
 
+  // Every update begins with it.
+  void clip(const OpContext& context, VariableStore& variables) const {
+    if (clipping_.kind == Clipping::Kind::none) return;
+    OpContext with_scratch = context;
+    with_scratch.scratch = variables.scratch(ops::clip_norm_scratch());
+    switch (clipping_.kind) {
+      case Clipping::Kind::value:
+        return ops::clip_value(context, clipping_.limit, variables.gradients());
+      case Clipping::Kind::global_norm:
+        return ops::clip_norm(with_scratch, clipping_.limit, variables.gradients());  // padding is zero
+      default:
+        for (const int variable : variables.layout().ready_order()) ops::clip_norm(with_scratch, clipping_.limit, variables.gradient(variable));
+    }
+  }
+
  private:
+  static void refuse_both(bool squares, const Clipping& clipping) {
+    if (squares && clipping.kind != Clipping::Kind::none)
+      throw Error("embedding_gradients(\"keras\") and clipping can't be used together: the squares are made before gradients are clipped");
+  }
+
+  Clipping clipping_;
   LearningRate rate_;
   bool sums_squares_ = false;
 };

@@ -13,6 +13,7 @@ SGDImpl::SGDImpl(LearningRate rate, float momentum, bool nesterov)
 void SGDImpl::update(const OpContext& context, VariableStore& variables, std::int64_t iteration) const {
   if (variables.layout().trainable_elements() == 0) return;
   variables.make_slots(slots());
+  clip(context, variables);
   ops::SgdStep step;
   step.rate = learning_rate(iteration);
   step.momentum = momentum_;

@@ -18,8 +18,10 @@ class Training {
     if (data_.batch_size() == 0) throw Error("fit: the data set is not batched; add .batch(64 * strategy.num_replicas_in_sync())");
     impl_.build(data_.sample_shape());
     start_trace();
+    call(&Callback::on_train_begin, options_.initial_epoch_, 0, nullptr);
     for (int epoch = options_.initial_epoch_; epoch < options_.epochs_ && !history_.stopped; ++epoch) run_epoch(epoch);
     finish_trace();
+    call(&Callback::on_train_end, options_.epochs_, 0, nullptr);
     return history_;
   }
 
@@ -51,7 +53,7 @@ class Training {
       if (callback.should_stop && callback.should_stop()) history_.stopped = true;
       if (!callback.on_batch_end) continue;
       const Logs logs = impl_.logs();
-      TrainingEvent event{epoch, done - 1, &logs};
+      TrainingEvent event{epoch, done - 1, &logs, false, &model_};
       callback.on_batch_end(event);
       history_.stopped = history_.stopped || event.stop;
     }
@@ -79,7 +81,7 @@ class Training {
   void call(std::function<void(TrainingEvent&)> Callback::*which, int epoch, std::int64_t batch, const Logs* logs) {
     for (const Callback& callback : options_.callbacks_) {
       if (!(callback.*which)) continue;
-      TrainingEvent event{epoch, batch, logs};
+      TrainingEvent event{epoch, batch, logs, false, &model_};
       (callback.*which)(event);
       history_.stopped = history_.stopped || event.stop;
     }

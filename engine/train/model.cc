@@ -75,6 +75,10 @@ void Model::check_mirrored(bool yes) {
 void Model::build(const Shape& sample) { impl_->build(sample); }
 bool Model::built() const { return impl_->step != nullptr; }
 Strategy Model::strategy() const { return impl_->strategy; }
+Optimizer Model::optimizer() const {
+  impl_->require_compiled("optimizer");
+  return Optimizer(impl_->optimizer);
+}
 
 std::int64_t Model::count_params() const {
   impl_->require_built("count_params");

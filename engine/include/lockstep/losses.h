@@ -32,4 +32,23 @@ class SparseCategoricalCrossentropy : public Loss {
   SparseCategoricalCrossentropy from_logits(bool yes = true) const;
 };
 
+// Targets as wide as the output (one-hot, float32): the mean over the global batch of -sum t log p.
+class CategoricalCrossentropy : public Loss {
+ public:
+  CategoricalCrossentropy();
+  CategoricalCrossentropy from_logits(bool yes = true) const;  // as above
+};
+
+// Targets between 0 and 1 (float32), shaped as the output; the mean over a sample's outputs, then over the global batch.
+class BinaryCrossentropy : public Loss {
+ public:
+  BinaryCrossentropy();
+  BinaryCrossentropy from_logits(bool yes = true) const;  // outputs are scores x that stand for 1 / (1 + exp(-x))
+};
+
+class MeanSquaredError : public Loss {
+ public:
+  MeanSquaredError();
+};
+
 }  // namespace lockstep

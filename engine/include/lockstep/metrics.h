@@ -23,6 +23,9 @@ class Metric {
   std::shared_ptr<MetricImpl> impl_;
 };
 
+// "accuracy" means what fits the labels, as in Keras: integers, SparseCategoricalAccuracy; one number for one output, BinaryAccuracy;
+// as many numbers as outputs, CategoricalAccuracy.
+
 // The share of samples whose largest score, the first one on a tie, is at the label.
 class SparseCategoricalAccuracy : public Metric {
  public:
@@ -33,6 +36,18 @@ class SparseCategoricalAccuracy : public Metric {
 class SparseTopKCategoricalAccuracy : public Metric {
  public:
   explicit SparseTopKCategoricalAccuracy(int k = 5, const std::string& name = "sparse_top_k_categorical_accuracy");
+};
+
+// The share of samples whose largest score stands where the largest target does.
+class CategoricalAccuracy : public Metric {
+ public:
+  explicit CategoricalAccuracy(const std::string& name = "categorical_accuracy");
+};
+
+// The share of outputs that are above the threshold where the target is 1, and not above it where it is 0.
+class BinaryAccuracy : public Metric {
+ public:
+  explicit BinaryAccuracy(float threshold = 0.5F, const std::string& name = "binary_accuracy");
 };
 
 }  // namespace lockstep

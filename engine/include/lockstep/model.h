@@ -111,6 +111,7 @@ class Model {
   std::string summary() const;
   std::int64_t iterations() const;  // optimizer steps taken
   Strategy strategy() const;
+  Optimizer optimizer() const;  // the one it was compiled with
 
   // One fingerprint per replica, of the bits of all weights, optimizer slots and statistics.
   std::vector<std::uint64_t> checksums() const;

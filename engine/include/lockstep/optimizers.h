@@ -22,6 +22,12 @@ class Optimizer {
   void set_learning_rate(float rate);  // from the next step on; an Error where the rate follows a schedule
   const std::shared_ptr<OptimizerImpl>& impl() const { return impl_; }
 
+  // Gradients are clipped before the update, by one of these: every element to [-limit, limit]; every variable's gradient to that
+  // Euclidean norm; or all of them together.
+  Optimizer clipvalue(float limit) const;
+  Optimizer clipnorm(float limit) const;
+  Optimizer global_clipnorm(float limit) const;
+
   // How Adam and its kin see the gradient of an Embedding. A word that stands n times in a batch has n gradients, g1 ... gn, for its row.
   //   "textbook" (default): the row's gradient is their sum, and its second moment takes (g1 + ... + gn)^2, as PyTorch does and as the
   //     same model written with one-hot matrices would.
@@ -30,6 +36,7 @@ class Optimizer {
   Optimizer embedding_gradients(const std::string& how) const;
 
  protected:
+  friend class Model;
   explicit Optimizer(std::shared_ptr<OptimizerImpl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<OptimizerImpl> impl_;
 };

@@ -131,6 +131,7 @@ std::vector<KernelCase> depthwise_cases();
 std::vector<KernelCase> batch_norm_cases();
 std::vector<KernelCase> image_cases();
 std::vector<KernelCase> sequence_cases();
+std::vector<KernelCase> dense_loss_cases();
 
 inline std::int64_t between(Random& random, std::int64_t low, std::int64_t high) {
   return std::uniform_int_distribution<std::int64_t>(low, high)(random);

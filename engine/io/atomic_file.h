@@ -1,0 +1,18 @@
+// Files that are replaced in one stroke: whoever looks sees the old one or the new one, whole, whatever happens in between.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lockstep {
+
+using Bytes = std::vector<unsigned char>;
+
+// A temporary file in the same folder, written and synced, then renamed over `path`, and the folder synced. Where that fails (disk
+// full, no permission) the old file is as it was, the temporary one is gone, and an Error says why.
+void write_file_atomically(const std::string& path, const Bytes& bytes);
+
+// The whole file; one that claims to be larger than anything we write is an Error.
+Bytes read_whole_file(const std::string& path);
+
+}  // namespace lockstep

@@ -1,0 +1,224 @@
+// Model::save, save_weights, load_weights and load_model: which form a file has, and what of a model goes into it.
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "elementwise.h"
+#include "lockstep/model.h"
+#include "model_config.h"
+#include "model_impl.h"
+#include "weights_files.h"
+#include "zip_archive.h"
+#include "zip_writer.h"
+
+namespace lockstep {
+namespace {
+
+using nlohmann::json;
+
+enum class FileForm { keras, weights, legacy };
+
+FileForm form_of(const std::string& path) {
+  const auto ends_in = [&](const std::string& end) {
+    return path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
+  };
+  if (ends_in(".keras")) return FileForm::keras;
+  if (ends_in(".weights.h5")) return FileForm::weights;
+  if (ends_in(".h5") || ends_in(".hdf5")) return FileForm::legacy;
+  throw Error(path + ": the name of a model file ends in .keras, .h5 or .weights.h5");
+}
+
+// A variable's part of a flat slot.
+Tensor part_of(const Tensor& flat, const VariableLayout& layout, int variable) {
+  return Tensor(flat.f32() + layout.offset(variable), layout.specs()[static_cast<std::size_t>(variable)].shape);
+}
+
+// Keras' running product of Nadam's momenta, u_1 * ... * u_t with u_t = beta_1 (1 - 0.96^t / 2).
+float momentum_product(const OptimizerImpl& optimizer, std::int64_t iterations) {
+  double beta_1 = 0;
+  for (const auto& [name, value] : optimizer.arguments())
+    if (name == "beta_1") beta_1 = value;
+  double product = 1;
+  for (std::int64_t t = 1; t <= iterations && product > 0; ++t) product *= beta_1 * (1 - 0.5 * std::pow(0.96, static_cast<double>(t)));
+  return static_cast<float>(product);
+}
+
+OptimizerState optimizer_state(MirroredStep& step, const Graph& graph, const OptimizerImpl& optimizer) {
+  OptimizerState state;
+  state.iterations = step.iterations();
+  state.learning_rate = optimizer.learning_rate(state.iterations + 1);
+  if (optimizer.name() == "nadam") state.momentum_product = momentum_product(optimizer, state.iterations);
+  Replica& replica = step.replica(0);
+  const OpContext context = replica.compute_context();
+  const VariableLayout& layout = graph.layout();
+  for (std::size_t i = 0; i < layout.specs().size(); ++i) {
+    if (!layout.specs()[i].trainable) continue;
+    state.slots.emplace_back();
+    for (int k = 0; k < optimizer.slots(); ++k) {
+      Array values(layout.specs()[i].shape);
+      ops::download(context, part_of(replica.variables().slot(k), layout, static_cast<int>(i)), values.raw());
+      context.stream->synchronize();
+      state.slots.back().push_back(std::move(values));
+    }
+  }
+  return state;
+}
+
+void require_slots(const std::string& path, const OptimizerState& state, const OptimizerImpl& optimizer) {
+  for (const auto& slots : state.slots) {
+    if (static_cast<int>(slots.size()) != optimizer.slots()) {
+      throw Error(path + ": its optimizer keeps " + std::to_string(slots.size()) + " values for each weight, but " + optimizer.name() +
+                  " keeps " + std::to_string(optimizer.slots()) + ": compile the model with the optimizer it was trained with");
+    }
+  }
+}
+
+void set_optimizer_state(const OptimizerState& state, MirroredStep& step, const Graph& graph, OptimizerImpl& optimizer) {
+  Replica& replica = step.replica(0);
+  const OpContext context = replica.compute_context();
+  const VariableLayout& layout = graph.layout();
+  std::size_t trainable = 0;
+  for (std::size_t i = 0; i < layout.specs().size(); ++i) {
+    if (!layout.specs()[i].trainable) continue;
+    for (int k = 0; k < optimizer.slots(); ++k) {
+      const Array& values = state.slots.at(trainable)[static_cast<std::size_t>(k)];
+      ops::upload(context, values.raw(), part_of(replica.variables().slot(k), layout, static_cast<int>(i)));
+      context.stream->synchronize();
+    }
+    ++trainable;
+  }
+  step.replicate();
+  step.set_iterations(state.iterations);
+  if (state.learning_rate > 0 && !optimizer.follows_schedule()) optimizer.set_learning_rate(state.learning_rate);
+}
+
+const ZipArchive::Member* find(const ZipArchive& archive, const std::string& name) {
+  for (const ZipArchive::Member& member : archive.members())
+    if (member.name == name) return &member;
+  return nullptr;
+}
+
+Bytes member(ZipArchive& archive, const std::string& name) {
+  const ZipArchive::Member* found = find(archive, name);
+  if (found == nullptr) archive.file().fail("is not a .keras file: it has no " + name);
+  return archive.read(*found);
+}
+
+hdf5::Reader open_weights(const std::string& path) {
+  if (form_of(path) != FileForm::keras) return {path, read_whole_file(path)};
+  ZipArchive archive(path);
+  return {path, member(archive, "model.weights.h5")};
+}
+
+json parse_json(const std::string& path, const std::string& text) {
+  json parsed = json::parse(text, nullptr, false);
+  if (parsed.is_discarded()) throw Error(path + ": its configuration is not JSON: the file is damaged");
+  return parsed;
+}
+
+struct Description {
+  json model, training;
+  ConfigForm form = ConfigForm::keras3;
+};
+
+Description describe(const std::string& path) {
+  if (form_of(path) == FileForm::weights) throw Error(path + ": holds weights only; make the model and call load_weights");
+  Description description;
+  if (form_of(path) == FileForm::keras) {
+    ZipArchive archive(path);
+    const Bytes text = member(archive, "config.json");
+    description.model = parse_json(path, std::string(text.begin(), text.end()));
+    if (description.model.is_object()) description.training = description.model.value("compile_config", json());
+    return description;
+  }
+  const hdf5::Reader file(path, read_whole_file(path));
+  const std::string model = file.text("", "model_config"), training = file.text("", "training_config");
+  if (model.empty()) file.fail("holds no model, perhaps only weights: make the model and call load_weights");
+  description.form = ConfigForm::legacy;
+  description.model = parse_json(path, model);
+  if (!training.empty()) description.training = parse_json(path, training);
+  return description;
+}
+
+std::string now() {
+  const std::time_t time = std::time(nullptr);
+  std::tm parts = {};
+  char text[32] = {};
+  if (gmtime_r(&time, &parts) == nullptr || std::strftime(text, sizeof text, "%Y-%m-%d@%H:%M:%S", &parts) == 0) return "";
+  return text;
+}
+
+// What goes wrong inside a file is told with the file's name before it.
+template <typename Function>
+auto in_file(const std::string& path, Function function) {
+  try {
+    return function();
+  } catch (const json::exception& error) {
+    throw Error(path + ": its configuration is damaged (" + error.what() + ")");
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    throw Error(what.compare(0, path.size(), path) == 0 ? what : path + ": " + what);
+  }
+}
+
+}  // namespace
+
+void Model::save_weights(const std::string& path) const {
+  if (form_of(path) != FileForm::weights) throw Error(path + ": save_weights writes files whose names end in .weights.h5");
+  save(path);
+}
+
+void Model::save(const std::string& path) const {
+  const FileForm form = form_of(path);
+  impl_->require_built("save");
+  const Graph& graph = *impl_->graph;
+  ModelState state;
+  state.weights = get_weights();
+  if (impl_->compiled) state.optimizer = optimizer_state(*impl_->step, graph, *impl_->optimizer);
+  const SavedModel model{&graph, impl_->name, impl_->compiled ? impl_->optimizer->name() : ""};
+  const auto training = [&](ConfigForm config) {
+    return training_config(*impl_->optimizer, *impl_->loss, impl_->metrics, impl_->step->iterations() + 1, config);
+  };
+  hdf5::Writer file;
+  if (form == FileForm::legacy) {
+    file.text("", "backend", "tensorflow");
+    file.text("", "keras_version", kKerasVersion);
+    file.text("", "model_config", model_config(graph, impl_->name, ConfigForm::legacy).dump());
+    if (impl_->compiled) file.text("", "training_config", training(ConfigForm::legacy).dump());
+    write_legacy_weights(file, model, state);
+    return write_file_atomically(path, file.finish());
+  }
+  write_weights(file, model, state);
+  if (form == FileForm::weights) return write_file_atomically(path, file.finish());
+  json config = model_config(graph, impl_->name, ConfigForm::keras3);
+  if (impl_->compiled) config["compile_config"] = training(ConfigForm::keras3);
+  ZipWriter archive;
+  archive.add("metadata.json", json{{"keras_version", kKerasVersion}, {"date_saved", now()}}.dump());
+  archive.add("config.json", config.dump());
+  archive.add("model.weights.h5", file.finish());
+  write_file_atomically(path, archive.finish());
+}
+
+void Model::load_weights(const std::string& path) {
+  impl_->require_built("load_weights");
+  const ModelState state = in_file(path, [&] { return read_weights(open_weights(path), *impl_->graph); });
+  const bool resume = impl_->compiled && state.optimizer;
+  if (resume) require_slots(path, *state.optimizer, *impl_->optimizer);
+  set_weights(state.weights);
+  if (resume) set_optimizer_state(*state.optimizer, *impl_->step, *impl_->graph, *impl_->optimizer);
+}
+
+Model load_model(const std::string& path) {
+  return in_file(path, [&] {
+    const Description description = describe(path);
+    const Architecture architecture = parse_model_config(description.model);
+    // Read against the shapes alone first: a file that claims a huge model without its weights never allocates one.
+    read_weights(open_weights(path), architecture.graph());
+    Model model = architecture.model();
+    compile_from_config(model, description.training, description.form);
+    model.load_weights(path);
+    return model;
+  });
+}
+
+}  // namespace lockstep

@@ -1,0 +1,30 @@
+#include "clip.h"
+
+#include "clip_kernels.h"
+#include "launch.h"
+#include "op_check.h"
+
+namespace lockstep::ops {
+namespace {
+
+constexpr std::int64_t kParts = 64;
+
+}  // namespace
+
+void clip_value(const OpContext& context, float limit, const Tensor& x) {
+  if (x.size() == 0) return;
+  launch(*context.stream, "clip_value", kernels::clip_cost(x.size()), grid_for_elements(x.size()), kernels::clip_value, limit, x.view());
+}
+
+std::size_t clip_norm_scratch() { return kParts * sizeof(double); }
+
+void clip_norm(const OpContext& context, float limit, const Tensor& x) {
+  expect_scratch("clip_norm", context, clip_norm_scratch());
+  if (x.size() == 0) return;
+  const View<double> parts{static_cast<double*>(context.scratch.raw()), kParts};
+  launch(*context.stream, "square_sums", kernels::clip_cost(x.size()), grid_for_rows(kParts, 64), kernels::square_sums, x.read(), parts);
+  launch(*context.stream, "clip_norm", kernels::clip_cost(x.size()), grid_for_rows((x.size() + 4095) / 4096, 256), kernels::clip_norm, limit,
+         parts, x.view());
+}
+
+}  // namespace lockstep::ops

@@ -1,0 +1,13 @@
+// Clipping gradients in place.
+#pragma once
+
+#include "op_context.h"
+
+namespace lockstep::ops {
+
+void clip_value(const OpContext& context, float limit, const Tensor& x);
+// x is scaled down where its Euclidean norm is above the limit. Needs clip_norm_scratch() bytes of scratch.
+void clip_norm(const OpContext& context, float limit, const Tensor& x);
+std::size_t clip_norm_scratch();
+
+}  // namespace lockstep::ops

@@ -1,0 +1,178 @@
+// Saving and loading: our files read by ourselves, bit for bit, and training that goes on as if nothing had happened.
+#include <sys/stat.h>
+#include <unistd.h>
+
+
+#include "hdf5_file.h"
+#include "support.h"
+
+namespace lockstep {
+namespace {
+
+using io_test::Folder;
+
+class SavedFile : public ::testing::TestWithParam<std::tuple<std::string, int>> {
+ protected:
+  std::string ending() const { return std::get<0>(GetParam()); }
+  Strategy strategy() const { return io_test::strategy_of(std::get<1>(GetParam())); }
+
+  Model load(const std::string& path, const Optimizer& optimizer) const {
+    if (ending() != ".weights.h5") return load_model(path);
+    Sequential model = io_test::small_model(optimizer, 99);
+    model.load_weights(path);
+    return model;
+  }
+};
+
+TEST_P(SavedFile, KeepsEveryBitOfWeightsAndOptimizer) {
+  const Folder folder;
+  strategy().scope([&] {
+    Model model = io_test::small_model();
+    io_test::train(model, 0, 3);
+    model.save(folder.file("m" + ending()));
+    const Model loaded = load(folder.file("m" + ending()), Adam(2e-3F));
+    EXPECT_EQ(loaded.checksums(), model.checksums());
+    EXPECT_EQ(loaded.iterations(), 3);
+  });
+}
+
+TEST_P(SavedFile, TrainingGoesOnAsIfNeverInterrupted) {
+  const Folder folder;
+  strategy().scope([&] {
+    for (const Optimizer& optimizer : std::vector<Optimizer>{Adam(2e-3F), Nadam(), AdamW(), SGD(0.1F), SGD(0.1F, 0.9F, true)}) {
+      Model whole = io_test::small_model(optimizer);
+      io_test::train(whole, 0, 3);
+      whole.save(folder.file("m" + ending()));
+      io_test::train(whole, 3, 3);
+      Model resumed = load(folder.file("m" + ending()), optimizer);
+      io_test::train(resumed, 3, 3);
+      EXPECT_EQ(resumed.checksums(), whole.checksums()) << optimizer.name();
+      EXPECT_EQ(resumed.iterations(), 6);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, SavedFile, ::testing::Combine(::testing::Values(".keras", ".h5", ".weights.h5"), ::testing::Values(1, 2)),
+                         [](const auto& instance) {
+                           const std::string form = std::get<0>(instance.param);
+                           return (form == ".keras" ? "keras" : form == ".h5" ? "legacy" : "weights") + std::string("_x") +
+                                  std::to_string(std::get<1>(instance.param));
+                         });
+
+TEST(Saving, LearningRateThatWasSetIsKept) {
+  const Folder folder;
+  Optimizer optimizer = Adam(2e-3F);
+  Model model = io_test::small_model(optimizer);
+  optimizer.set_learning_rate(5e-4F);
+  io_test::train(model, 0, 1);
+  model.save(folder.file("m.weights.h5"));
+  Optimizer other = Adam(1.0F);
+  Sequential loaded = io_test::small_model(other, 3);
+  loaded.load_weights(folder.file("m.weights.h5"));
+  EXPECT_EQ(other.learning_rate(), 5e-4F);
+}
+
+TEST(Saving, EveryLayerComesBackWithItsOptions) {
+  const Folder folder;
+  const Sequential model({Input(Shape{12, 12, 3}), Rescaling(0.5F, -1), RandomFlip("horizontal"), ZeroPadding2D(0, 1, 0, 1),
+                          Conv2D(8, {3, 2}).strides(2).padding("same").use_bias(false), BatchNormalization().momentum(0.9F).epsilon(1e-2F),
+                          ReLU(6), DepthwiseConv2D(3, "relu").padding("same").depth_multiplier(2), AveragePooling2D(2),
+                          MaxPooling2D(2).strides(1).padding("same"), Dropout(0.25F), Reshape(Shape{-1, 16}), Flatten(),
+                          Dense(7, "relu").name("hidden").kernel_initializer("he_normal"), Dense(4), Softmax()});
+  const Sequential sequence({Input(Shape{20}), Embedding(50, 8), Conv1D(6, 3, "relu").strides(2), MaxPooling1D(2), Flatten(), Dense(3)});
+  for (const Model& each : {static_cast<const Model&>(model), static_cast<const Model&>(sequence)}) {
+    for (const char* name : {"all.keras", "all.h5"}) {
+      each.save(folder.file(name));
+      const Model loaded = load_model(folder.file(name));
+      EXPECT_EQ(loaded.summary(), each.summary());
+      EXPECT_EQ(loaded.checksums(), each.checksums());
+    }
+  }
+}
+
+TEST(Saving, FunctionalModelsComeBack) {
+  const Folder folder;
+  const KerasTensor input = Input(Shape{6, 6, 2});
+  const KerasTensor wide = Conv2D(4, 3).padding("same").name("wide")(input);
+  const KerasTensor sum = Add()({wide, ReLU()(wide)});
+  Model model(input, Dense(3)(GlobalAveragePooling2D()(sum)), "residual");
+  const Array x(Shape{4, 6, 6, 2}, std::vector<float>(4 * 72, 0.5F));
+  for (const char* name : {"f.keras", "f.h5"}) {
+    model.save(folder.file(name));
+    Model loaded = load_model(folder.file(name));
+    EXPECT_EQ(loaded.summary(), model.summary());
+    const Array a = model.predict(x), b = loaded.predict(x);
+    EXPECT_EQ(std::memcmp(a.raw(), b.raw(), a.bytes()), 0);
+  }
+}
+
+TEST(Saving, WeightsOfAnotherShapeAreRefusedAndTheModelStaysAsItWas) {
+  const Folder folder;
+  io_test::small_model().save(folder.file("m.weights.h5"));
+  Sequential other({Conv2D(4, 3, "relu"), MaxPooling2D(2), Flatten(), Dense(6, "relu"), Dense(3)});
+  other.build(Shape{6, 6, 1});
+  const auto before = other.checksums();
+  try {
+    other.load_weights(folder.file("m.weights.h5"));
+    FAIL() << "loaded";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("\"dense/kernel\" has shape (16, 5), but the model wants (16, 6)"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(other.checksums(), before);
+}
+
+TEST(Saving, AnotherOptimizersStateIsRefused) {
+  const Folder folder;
+  Model model = io_test::small_model();
+  model.save(folder.file("m.weights.h5"));
+  Sequential other = io_test::small_model(SGD(0.1F, 0.9F));
+  EXPECT_THROW(other.load_weights(folder.file("m.weights.h5")), Error);
+}
+
+TEST(Saving, UnknownEndingsAndMissingFilesAreSentences) {
+  const Folder folder;
+  const Model model = io_test::small_model();
+  EXPECT_THROW(model.save(folder.file("m.pt")), Error);
+  EXPECT_THROW(model.save_weights(folder.file("m.keras")), Error);
+  EXPECT_THROW(load_model(folder.file("absent.keras")), Error);
+  model.save(folder.file("m.weights.h5"));
+  EXPECT_THROW(load_model(folder.file("m.weights.h5")), Error);
+}
+
+TEST(AtomicFile, LeavesTheOldFileWholeWhereTheNewOneFails) {
+  if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "skipped: no /dev/full";
+  const Folder folder;
+  const Bytes old{1, 2, 3};
+  write_file_atomically(folder.file("a.bin"), old);
+  EXPECT_THROW(write_file_atomically(folder.file("nowhere/a.bin"), old), Error);
+  EXPECT_THROW(write_file_atomically(std::filesystem::path(folder.file("a.bin")).parent_path().string(), old), Error);
+  EXPECT_EQ(read_whole_file(folder.file("a.bin")), old);
+  EXPECT_EQ(folder.count(), 1U);
+}
+
+TEST(AtomicFile, ReplacesAndKeepsRights) {
+  const Folder folder;
+  write_file_atomically(folder.file("a.bin"), {1});
+  ASSERT_EQ(::chmod(folder.file("a.bin").c_str(), 0640), 0);
+  write_file_atomically(folder.file("a.bin"), {2, 3});
+  struct stat status = {};
+  ASSERT_EQ(::stat(folder.file("a.bin").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0640U);
+  EXPECT_EQ(read_whole_file(folder.file("a.bin")), (Bytes{2, 3}));
+  EXPECT_EQ(folder.count(), 1U);
+}
+
+TEST(Hdf5, ListsTooLongForAnAttributeAreCutAndJoined) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 9000; ++i) names.push_back("layer_" + std::to_string(i));
+  hdf5::Writer writer;
+  writer.group("g");
+  writer.texts("g", "names", names);
+  writer.texts("g", "none", {});
+  const hdf5::Reader reader("image", writer.finish());
+  EXPECT_EQ(reader.texts("g", "names"), names);
+  EXPECT_TRUE(reader.texts("g", "none").empty());
+}
+
+}  // namespace
+}  // namespace lockstep
