@@ -149,7 +149,7 @@ TEST(SparseCategoricalCrossentropy, WrongLabelsAreNamed) {
 TEST(Loss, NamesMakeLossesAndUnknownOnesListTheKnown) {
   EXPECT_EQ(Loss("sparse_categorical_crossentropy").name(), "sparse_categorical_crossentropy");
   try {
-    const Loss loss("mse");
+    const Loss loss("hinge");
     FAIL();
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("sparse_categorical_crossentropy"), std::string::npos);
