@@ -27,6 +27,8 @@ void add_run(CLI::App& app, lockstep::cli::RunOptions& options) {
       ->check(CLI::Range(1, 1 << 20));
   run->add_option("--learning-rate", options.learning_rate, "The optimizer's step size")->check(CLI::PositiveNumber)->capture_default_str();
   run->add_option("--seed", options.seed, "First weights and order of samples follow from it")->capture_default_str();
+  run->add_option("--load", options.load, "Go on from a model saved here or by Keras (.keras, .h5, .weights.h5)");
+  run->add_option("--save", options.save, "Save the model after training, also after Ctrl-C; with it training goes on exactly");
   run->add_option("--trace", options.trace, "Write the first steps as a Chrome trace (JSON; ui.perfetto.dev opens it)");
   run->add_option("--trace-steps", options.trace_steps, "How many steps to trace")->check(CLI::Range(1, 100000))->capture_default_str();
   run->add_flag("--check-mirrored", options.check_mirrored, "Compare all replicas' variables after every step");

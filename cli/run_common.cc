@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 
 namespace lockstep::cli {
 namespace {
@@ -53,6 +54,26 @@ Callback print_json() {
     std::fflush(stdout);
   };
   return callback;
+}
+
+bool ends_in(const std::string& name, const std::string& end) {
+  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+}
+bool is_weights_file(const std::string& name) { return ends_in(name, ".weights.h5"); }
+
+// Before training, not after hours of it.
+void check_file_names(const RunOptions& options) {
+  for (const std::string& name : {options.load, options.save}) {
+    if (!name.empty() && !ends_in(name, ".keras") && !ends_in(name, ".h5"))
+      throw Error(name + ": the name of a model file ends in .keras, .h5 or .weights.h5");
+  }
+  const std::filesystem::path folder = std::filesystem::path(options.save).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw Error("--save " + options.save + ": there is no folder " + folder.string());
+}
+
+void say_loaded(const RunOptions& options, const Model& model) {
+  if (!options.json) fmt::print("Loaded {}: {} steps so far.\n", options.load, model.iterations());
 }
 
 bool all_equal(const std::vector<std::uint64_t>& checksums) {
@@ -105,6 +126,24 @@ Strategy make_strategy(const RunOptions& options) {
   return MirroredStrategy(logical, chosen(options));
 }
 
+Model make_or_load(const RunOptions& options, const Strategy& strategy, const std::function<Model()>& make, const Shape& sample) {
+  check_file_names(options);
+  return strategy.scope([&] {
+    if (options.load.empty()) return make();
+    if (!is_weights_file(options.load)) {
+      Model model = load_model(options.load);
+      model.check_mirrored(options.check_mirrored);
+      say_loaded(options, model);
+      return model;
+    }
+    Model model = make();
+    model.build(sample);
+    model.load_weights(options.load);
+    say_loaded(options, model);
+    return model;
+  });
+}
+
 int train(const RunOptions& options, Model& model, const Array& x, const Array& y, FitOptions fit) {
   fit.callback(stop_on_interrupt());
   if (!options.trace.empty()) fit.trace(options.trace, options.trace_steps);
@@ -112,6 +151,10 @@ int train(const RunOptions& options, Model& model, const Array& x, const Array& 
   const InterruptGuard guard;
   const auto begin = std::chrono::steady_clock::now();
   const History history = model.fit(x, y, fit);
+  if (!options.save.empty()) {
+    model.save(options.save);
+    if (!options.json) fmt::print("Saved {} after {} steps.\n", options.save, model.iterations());
+  }
   report(options, model, history, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   if (!all_equal(model.checksums())) return 1;
   constexpr int kInterrupted = 130;  // what a shell reports for SIGINT

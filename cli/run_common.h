@@ -1,6 +1,8 @@
 // What every `lockstep run` does around its own model: devices, Ctrl-C, progress or JSON, and a report with its proof.
 #pragma once
 
+#include <functional>
+
 #include "lockstep/lockstep.h"
 #include "run_options.h"
 
@@ -8,6 +10,9 @@ namespace lockstep::cli {
 
 // The GPUs that were asked for; one GPU alone is split into two logical ones, and that is said.
 Strategy make_strategy(const RunOptions& options);
+
+// The model of `make`, or the one of --load, on the strategy's replicas. `sample` is the shape of one sample.
+Model make_or_load(const RunOptions& options, const Strategy& strategy, const std::function<Model()>& make, const Shape& sample);
 
 // Fits the model with what the options add (trace, JSON, Ctrl-C), reports, and returns the program's exit code: 1 when the replicas
 // differ at the end.

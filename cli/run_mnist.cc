@@ -34,7 +34,8 @@ int run_mnist(const RunOptions& options) {
   if (!options.json)
     fmt::print("{}\n{} training and {} test images\n{}\n", data.source, data.x_train.samples(), data.x_test.samples(), strategy.describe());
 
-  Model model = strategy.scope([&] { return make_model(options); });
+  Model model = make_or_load(
+      options, strategy, [&] { return make_model(options); }, Shape{28, 28, 1});
   const std::int64_t global_batch =
       (options.batch_per_replica > 0 ? options.batch_per_replica : kBatchPerReplica) * strategy.num_replicas_in_sync();
   FitOptions fit;

@@ -18,6 +18,8 @@ struct RunOptions {
   std::int64_t batch_per_replica = 0;  // 0: the workload's own
   double learning_rate = 1e-3;
   std::uint64_t seed = 0;
+  std::string load;  // a model file to go on from
+  std::string save;  // where the model goes after training
   std::string trace;
   std::int64_t trace_steps = 20;
   bool check_mirrored = false;

@@ -37,7 +37,8 @@ int run_reuters(const RunOptions& options) {
   if (!options.json)
     fmt::print("{}\n{} training and {} test newswires\n{}\n", data.source, x_train.samples(), x_test.samples(), strategy.describe());
 
-  Model model = strategy.scope([&] { return make_model(options); });
+  Model model = make_or_load(
+      options, strategy, [&] { return make_model(options); }, Shape{kSteps});
   const std::int64_t batch =
       options.batch_per_replica > 0 ? options.batch_per_replica * strategy.num_replicas_in_sync() : std::int64_t{kGlobalBatch};
   FitOptions fit;
