@@ -121,7 +121,8 @@ __global__ void add_binary_correct(View<const float> scores, View<const float> t
   each_block(1, [=](std::int64_t) {
     const double total = lane_sum<128>(rows, [=](std::int64_t row) {
       std::int64_t right = 0;
-      for (std::int64_t c = row * columns; c < (row + 1) * columns; ++c) right += (scores[c] > threshold ? 1.0F : 0.0F) == targets[c] ? 1 : 0;
+      for (std::int64_t c = row * columns; c < (row + 1) * columns; ++c)
+        right += (scores[c] > threshold ? 1.0F : 0.0F) == targets[c] ? 1 : 0;
       return static_cast<double>(right) / static_cast<double>(columns);
     });
     each_thread(1, [=](std::int64_t) { sum[0] += total; });

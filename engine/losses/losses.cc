@@ -19,8 +19,7 @@ std::shared_ptr<LossImpl> make_loss(const std::string& name) {
 Loss::Loss(const std::string& name) : impl_(make_loss(name)) {}
 std::string Loss::name() const { return impl_->name(); }
 
-CategoricalCrossentropy::CategoricalCrossentropy()
-    : Loss(std::make_shared<DenseLossImpl>(DenseLossImpl::Kind::categorical_crossentropy)) {}
+CategoricalCrossentropy::CategoricalCrossentropy() : Loss(std::make_shared<DenseLossImpl>(DenseLossImpl::Kind::categorical_crossentropy)) {}
 CategoricalCrossentropy CategoricalCrossentropy::from_logits(bool yes) const {
   CategoricalCrossentropy loss = *this;
   loss.impl_ = std::make_shared<DenseLossImpl>(DenseLossImpl::Kind::categorical_crossentropy, yes);

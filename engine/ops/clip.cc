@@ -23,8 +23,8 @@ void clip_norm(const OpContext& context, float limit, const Tensor& x) {
   if (x.size() == 0) return;
   const View<double> parts{static_cast<double*>(context.scratch.raw()), kParts};
   launch(*context.stream, "square_sums", kernels::clip_cost(x.size()), grid_for_rows(kParts, 64), kernels::square_sums, x.read(), parts);
-  launch(*context.stream, "clip_norm", kernels::clip_cost(x.size()), grid_for_rows((x.size() + 4095) / 4096, 256), kernels::clip_norm, limit,
-         parts, x.view());
+  launch(*context.stream, "clip_norm", kernels::clip_cost(x.size()), grid_for_rows((x.size() + 4095) / 4096, 256), kernels::clip_norm,
+         limit, parts, x.view());
 }
 
 }  // namespace lockstep::ops

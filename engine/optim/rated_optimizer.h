@@ -74,7 +74,8 @@ class RatedOptimizer : public OptimizerImpl {
       case Clipping::Kind::global_norm:
         return ops::clip_norm(with_scratch, clipping_.limit, variables.gradients());  // padding is zero
       default:
-        for (const int variable : variables.layout().ready_order()) ops::clip_norm(with_scratch, clipping_.limit, variables.gradient(variable));
+        for (const int variable : variables.layout().ready_order())
+          ops::clip_norm(with_scratch, clipping_.limit, variables.gradient(variable));
     }
   }
 

@@ -122,7 +122,9 @@ TEST(Clipping, BoundsTheStep) {
     const Array weights = model.get_weights()[0].values;
     return std::vector<float>(weights.data<float>(), weights.data<float>() + 2);
   };
-  const auto near = [](const std::vector<float>& got, float a, float b) { return std::fabs(got[0] - a) < 1e-6F && std::fabs(got[1] - b) < 1e-6F; };
+  const auto near = [](const std::vector<float>& got, float a, float b) {
+    return std::fabs(got[0] - a) < 1e-6F && std::fabs(got[1] - b) < 1e-6F;
+  };
   EXPECT_TRUE(near(step(SGD(1.0F)), -3, -4));
   EXPECT_TRUE(near(step(SGD(1.0F).clipvalue(3.5F)), -3, -3.5F));
   EXPECT_TRUE(near(step(SGD(1.0F).clipnorm(1)), -0.6F, -0.8F));

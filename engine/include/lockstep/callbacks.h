@@ -43,8 +43,8 @@ class EarlyStopping : public Callback {
   explicit EarlyStopping(const std::string& monitor = "val_loss");
   EarlyStopping& min_delta(double delta);  // less than this is not better
   EarlyStopping& patience(int epochs);
-  EarlyStopping& mode(const std::string& mode);  // "min", "max", or "auto": "max" for names that end in "accuracy", "acc" or "auc"
-  EarlyStopping& baseline(double value);         // to be beaten from the start
+  EarlyStopping& mode(const std::string& mode);          // "min", "max", or "auto": "max" for names that end in "accuracy", "acc" or "auc"
+  EarlyStopping& baseline(double value);                 // to be beaten from the start
   EarlyStopping& restore_best_weights(bool yes = true);  // of the best epoch, when training ends
   EarlyStopping& start_from_epoch(int epoch);
   int stopped_epoch() const;  // 0 when it did not stop training

@@ -62,13 +62,15 @@ KernelCase loss_case(const std::string& name, LossKernel kernel, RowLoss loss, b
             const float scale = 0.25F;
             instance.shape = std::to_string(rows) + " x " + std::to_string(columns);
             instance.start = [=](const Stream& s, Grid g) {
-              launch(s, name.c_str(), kernels::dense_loss_cost(rows, columns, with_gradient), g, kernel, outputs.read(), targets.read(), scale,
-                     losses.write(), gradient.write(), rows, columns);
+              launch(s, name.c_str(), kernels::dense_loss_cost(rows, columns, with_gradient), g, kernel, outputs.read(), targets.read(),
+                     scale, losses.write(), gradient.write(), rows, columns);
             };
             instance.check = [=] {
               std::vector<double> expected, slopes;
               for (std::int64_t r = 0; r < rows; ++r) {
-                const auto row = [&](const std::vector<float>& all) { return Row(all.begin() + r * columns, all.begin() + (r + 1) * columns); };
+                const auto row = [&](const std::vector<float>& all) {
+                  return Row(all.begin() + r * columns, all.begin() + (r + 1) * columns);
+                };
                 Row x = row(outputs.initial());
                 const Row t = row(targets.initial());
                 expected.push_back(loss(x, t));
@@ -118,8 +120,8 @@ void make_binary_correct(Random& random, KernelInstance& instance) {
   const auto sum = instance.in_out(std::vector<double>{2});
   instance.shape = std::to_string(rows) + " x " + std::to_string(columns);
   instance.start = [=](const Stream& s, Grid g) {
-    launch(s, "add_binary_correct", kernels::dense_loss_cost(rows, columns, false), g, kernels::add_binary_correct, scores.read(), targets.read(),
-           1.0F, sum.write(), rows, columns);
+    launch(s, "add_binary_correct", kernels::dense_loss_cost(rows, columns, false), g, kernels::add_binary_correct, scores.read(),
+           targets.read(), 1.0F, sum.write(), rows, columns);
   };
   instance.check = [=] {
     double right = 0;
@@ -132,7 +134,9 @@ void make_clip_value(Random& random, KernelInstance& instance) {
   const std::int64_t n = between(random, 1, 3000);
   const auto x = instance.in_out(normal(random, n));
   instance.shape = std::to_string(n);
-  instance.start = [=](const Stream& s, Grid g) { launch(s, "clip_value", kernels::clip_cost(n), g, kernels::clip_value, 0.5F, x.write()); };
+  instance.start = [=](const Stream& s, Grid g) {
+    launch(s, "clip_value", kernels::clip_cost(n), g, kernels::clip_value, 0.5F, x.write());
+  };
   instance.check = [=] {
     std::vector<double> expected;
     for (const float value : x.initial()) expected.push_back(std::clamp(value, -0.5F, 0.5F));
@@ -175,8 +179,8 @@ void make_clip_norm(Random& random, KernelInstance& instance) {
 
 std::vector<KernelCase> dense_loss_cases() {
   return {loss_case("categorical_cross_entropy", kernels::categorical_cross_entropy, categorical, false, true),
-          loss_case("categorical_cross_entropy_probabilities", kernels::categorical_cross_entropy_probabilities, categorical_probabilities, true,
-                    true),
+          loss_case("categorical_cross_entropy_probabilities", kernels::categorical_cross_entropy_probabilities, categorical_probabilities,
+                    true, true),
           loss_case("binary_cross_entropy", kernels::binary_cross_entropy, binary, false, false),
           loss_case("binary_cross_entropy_probabilities", kernels::binary_cross_entropy_probabilities, binary_probabilities, true, false),
           loss_case("mean_squared_error", kernels::mean_squared_error, squared, false, false),
