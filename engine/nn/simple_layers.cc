@@ -74,7 +74,8 @@ Shape ReshapeImpl::output_shape(const std::vector<Shape>& inputs) const {
       refuse_options("extents of its target shape must be positive, and one of them may be -1");
   }
   if (open != nullptr && from.size() % known == 0) *open = from.size() / known;
-  if (open == nullptr ? known != from.size() : *open <= 0) refuse(from, "as many elements as its target shape " + target_shape.str() + " has");
+  if (open == nullptr ? known != from.size() : *open <= 0)
+    refuse(from, "as many elements as its target shape " + target_shape.str() + " has");
   return Shape(extents);
 }
 
