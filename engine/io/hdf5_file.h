@@ -1,9 +1,10 @@
-// HDF5 files in memory: groups, datasets of numbers, attributes of text. A thin, checked layer over the C library; its messages are
-// silenced and every failure is a sentence with the file's name. A file is read and written whole, so that the library never touches a
-// disk: saving is atomic and a member of a ".keras" archive is no special case.
+// HDF5 files in memory: groups, datasets of numbers, attributes of text. Written by the HDF5 library, whose messages are silenced; read
+// by a reader of our own, because the library corrupts memory on damaged files. A file is read and written whole: saving is atomic, and a
+// member of a ".keras" archive is no special case.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,7 +56,7 @@ struct Numbers {
 // Paths are relative to the root: "layers/conv2d/vars/0". Reading what is not there is an Error, except where it says so.
 class Reader {
  public:
-  Reader(std::string name, const Bytes& image);
+  Reader(std::string name, Bytes image);
 
   bool has_group(const std::string& path) const;
   bool has_dataset(const std::string& path) const;
@@ -68,12 +69,24 @@ class Reader {
   [[noreturn]] void fail(const std::string& fault) const;  // Error("<name>: <fault>")
 
  private:
-  bool exists(const std::string& path, int kind) const;
+  class Span;
+  struct Message;
+  struct Kind;
+  using Members = std::map<std::string, std::uint64_t>;  // name to the address of an object's header
+
+  std::vector<Message> messages(std::uint64_t header) const;
+  const Members& group(std::uint64_t header) const;
+  std::uint64_t find(const std::string& path) const;
+  bool holds(const std::string& path, int message_type) const;
+  std::vector<std::uint64_t> extents(const Span& space) const;
+  Kind kind(const Span& type) const;
+  std::string heap_text(std::uint64_t collection, std::uint32_t index, std::uint32_t length) const;
   std::vector<std::string> attribute(const std::string& group, const std::string& attribute) const;
 
   std::string name_;
-  std::uint64_t bytes_ = 0;  // of the file: no dataset in it, none compressed, can hold more
-  Handle file_;
+  Bytes image_;
+  std::uint64_t root_ = 0;
+  mutable std::map<std::uint64_t, Members> groups_;  // those that were looked into
 };
 
 class Writer {

@@ -76,7 +76,8 @@ TEST_P(KerasFile, AllFormsHoldTheSameState) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, KerasFile,
-                         ::testing::Combine(::testing::Values("mnist16.keras", "mnist16_legacy.h5", "mnist16.weights.h5"), ::testing::Values(1, 2)),
+                         ::testing::Combine(::testing::Values("mnist16.keras", "mnist16_legacy.h5", "mnist16.weights.h5"),
+                                            ::testing::Values(1, 2)),
                          [](const auto& instance) {
                            std::string name = std::get<0>(instance.param) + "_x" + std::to_string(std::get<1>(instance.param));
                            for (char& c : name)

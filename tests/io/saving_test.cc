@@ -2,7 +2,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-
 #include "hdf5_file.h"
 #include "support.h"
 
@@ -55,8 +54,10 @@ TEST_P(SavedFile, TrainingGoesOnAsIfNeverInterrupted) {
 INSTANTIATE_TEST_SUITE_P(Forms, SavedFile, ::testing::Combine(::testing::Values(".keras", ".h5", ".weights.h5"), ::testing::Values(1, 2)),
                          [](const auto& instance) {
                            const std::string form = std::get<0>(instance.param);
-                           return (form == ".keras" ? "keras" : form == ".h5" ? "legacy" : "weights") + std::string("_x") +
-                                  std::to_string(std::get<1>(instance.param));
+                           return (form == ".keras" ? "keras"
+                                   : form == ".h5"  ? "legacy"
+                                                    : "weights") +
+                                  std::string("_x") + std::to_string(std::get<1>(instance.param));
                          });
 
 TEST(Saving, LearningRateThatWasSetIsKept) {
@@ -116,7 +117,8 @@ TEST(Saving, WeightsOfAnotherShapeAreRefusedAndTheModelStaysAsItWas) {
     other.load_weights(folder.file("m.weights.h5"));
     FAIL() << "loaded";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("\"dense/kernel\" has shape (16, 5), but the model wants (16, 6)"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("\"dense/kernel\" has shape (16, 5), but the model wants (16, 6)"), std::string::npos)
+        << error.what();
   }
   EXPECT_EQ(other.checksums(), before);
 }
