@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "dense_loss.h"
 #include "functional.h"
 #include "layer_config.h"
 #include "lockstep/error.h"
@@ -194,15 +195,21 @@ json loss_config(const LossImpl& loss, ConfigForm form) {
         {{"name", loss.name()}, {"reduction", "sum_over_batch_size"}, {"from_logits", sparse->takes_logits()}, {"ignore_class", nullptr}},
         "keras.losses", form);
   }
-  return loss.name();
+  const auto* dense = dynamic_cast<const DenseLossImpl*>(&loss);
+  if (dense == nullptr) return loss.name();
+  json config = {{"name", loss.name()}, {"reduction", "sum_over_batch_size"}};
+  if (dense->kind() == DenseLossImpl::Kind::mean_squared_error) return wrapped("MeanSquaredError", config, "keras.losses", form);
+  config["from_logits"] = dense->takes_logits();
+  const bool binary = dense->kind() == DenseLossImpl::Kind::binary_crossentropy;
+  return wrapped(binary ? "BinaryCrossentropy" : "CategoricalCrossentropy", config, "keras.losses", form);
 }
 
-Optimizer parse_optimizer(const json& object) {
+Optimizer parse_unclipped_optimizer(const json& object) {
   const std::string class_name = object.is_string() ? object.get<std::string>() : object.at("class_name").get<std::string>();
   if (object.is_string()) return Optimizer(class_name);
   const json& config = object.at("config");
-  for (const char* key : {"clipnorm", "global_clipnorm", "clipvalue", "gradient_accumulation_steps"})
-    if (config.contains(key) && !config.at(key).is_null()) throw Error(std::string("its optimizer's ") + key + " is not supported");
+  if (config.contains("gradient_accumulation_steps") && !config.at("gradient_accumulation_steps").is_null())
+    throw Error("its optimizer's gradient_accumulation_steps are not supported");
   if (config.value("use_ema", false) || config.value("amsgrad", false)) throw Error("use_ema and amsgrad are not supported");
   const json& rate = config.at("learning_rate");
   // A schedule is not rebuilt: the file's own learning rate, where it has one, is set afterwards.
@@ -215,11 +222,39 @@ Optimizer parse_optimizer(const json& object) {
   throw Error("the optimizer " + class_name + " is not supported");
 }
 
+struct ClippingName {
+  const char* key;
+  Clipping::Kind kind;
+};
+constexpr ClippingName kClippings[] = {
+    {"clipvalue", Clipping::Kind::value}, {"clipnorm", Clipping::Kind::norm}, {"global_clipnorm", Clipping::Kind::global_norm}};
+
+Optimizer parse_optimizer(const json& object) {
+  Optimizer optimizer = parse_unclipped_optimizer(object);
+  if (object.is_string()) return optimizer;
+  for (const auto& [key, kind] : kClippings) {
+    const json limit = object.at("config").value(key, json());
+    if (!limit.is_null()) optimizer.impl()->set_clipping({kind, limit.get<float>()});
+  }
+  return optimizer;
+}
+
+json metric_config(const MetricImpl& metric, ConfigForm form) {
+  if (metric.class_name().empty()) return metric.name();
+  json config = {{"name", metric.name()}, {"dtype", "float32"}};
+  for (const auto& [key, value] : metric.arguments()) config[key] = key == "k" ? json(static_cast<int>(value)) : json(value);
+  return wrapped(metric.class_name(), config, "keras.metrics", form);
+}
+
 Loss parse_loss(const json& object) {
   if (object.is_string()) return Loss(object.get<std::string>());
   const std::string class_name = object.at("class_name").get<std::string>();
   if (class_name == "SparseCategoricalCrossentropy")
     return SparseCategoricalCrossentropy().from_logits(object.at("config").value("from_logits", false));
+  const bool from_logits = object.contains("config") && object.at("config").value("from_logits", false);
+  if (class_name == "CategoricalCrossentropy") return CategoricalCrossentropy().from_logits(from_logits);
+  if (class_name == "BinaryCrossentropy") return BinaryCrossentropy().from_logits(from_logits);
+  if (class_name == "MeanSquaredError") return MeanSquaredError();
   throw Error("the loss " + class_name + " is not supported");
 }
 
@@ -229,6 +264,8 @@ Metric parse_metric(const json& object) {
   const json& config = object.at("config");
   if (class_name == "SparseTopKCategoricalAccuracy")
     return SparseTopKCategoricalAccuracy(config.value("k", 5), config.value("name", "sparse_top_k_categorical_accuracy"));
+  if (class_name == "CategoricalAccuracy") return CategoricalAccuracy(config.value("name", "categorical_accuracy"));
+  if (class_name == "BinaryAccuracy") return BinaryAccuracy(config.value("threshold", 0.5F), config.value("name", "binary_accuracy"));
   if (class_name == "SparseCategoricalAccuracy") return SparseCategoricalAccuracy(config.value("name", "sparse_categorical_accuracy"));
   throw Error("the metric " + class_name + " is not supported");
 }
@@ -262,8 +299,10 @@ json training_config(const OptimizerImpl& optimizer, const LossImpl& loss, const
     if (key == "weight_decay" && value == 0) continue;
     arguments[key] = key == "nesterov" ? json(value != 0) : json(value);
   }
+  for (const auto& [key, kind] : kClippings)
+    if (optimizer.clipping().kind == kind) arguments[key] = optimizer.clipping().limit;
   json names = json::array();
-  for (const auto& metric : metrics) names.push_back(metric->name());
+  for (const auto& metric : metrics) names.push_back(metric_config(*metric, form));
   const json loss_object = loss_config(loss, form);
   json config = {{"loss", loss_object},  {"loss_weights", nullptr},  {"metrics", names},    {"weighted_metrics", nullptr},
                  {"run_eagerly", false}, {"steps_per_execution", 1}, {"jit_compile", false}};

@@ -25,6 +25,7 @@ class NamedMetric : public MetricImpl {
 class SparseAccuracyImpl : public NamedMetric {
  public:
   using NamedMetric::NamedMetric;
+  std::string class_name() const override { return "SparseCategoricalAccuracy"; }
   void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
     ops::add_correct(context, program.output(), labels, sums, slot);
   }
@@ -35,6 +36,8 @@ class SparseTopKImpl : public NamedMetric {
   SparseTopKImpl(int k, std::string name) : NamedMetric(std::move(name)), k_(k) {
     if (k < 1) throw Error("SparseTopKCategoricalAccuracy: k must be at least 1, not " + std::to_string(k));
   }
+  std::string class_name() const override { return "SparseTopKCategoricalAccuracy"; }
+  std::vector<std::pair<std::string, double>> arguments() const override { return {{"k", k_}}; }
   void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
     ops::add_in_top_k(context, program.output(), labels, k_, sums, slot);
   }
@@ -46,6 +49,7 @@ class SparseTopKImpl : public NamedMetric {
 class CategoricalAccuracyImpl : public NamedMetric {
  public:
   using NamedMetric::NamedMetric;
+  std::string class_name() const override { return "CategoricalAccuracy"; }
   void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
     ops::add_categorical_correct(context, program.output(), labels, sums, slot);
   }
@@ -54,6 +58,8 @@ class CategoricalAccuracyImpl : public NamedMetric {
 class BinaryAccuracyImpl : public NamedMetric {
  public:
   BinaryAccuracyImpl(float threshold, std::string name) : NamedMetric(std::move(name)), threshold_(threshold) {}
+  std::string class_name() const override { return "BinaryAccuracy"; }
+  std::vector<std::pair<std::string, double>> arguments() const override { return {{"threshold", threshold_}}; }
   void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
     ops::add_binary_correct(context, program.output(), labels, threshold_, sums, slot);
   }

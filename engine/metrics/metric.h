@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "op_context.h"
@@ -14,6 +15,9 @@ class MetricImpl {
  public:
   virtual ~MetricImpl() = default;
   virtual std::string name() const = 0;  // "accuracy"
+  // Keras' class and its arguments beside the name, for files. No class: the name says all.
+  virtual std::string class_name() const { return {}; }
+  virtual std::vector<std::pair<std::string, double>> arguments() const { return {}; }
   // Adds this batch to sums[slot]; the value shown is the total over replicas / the number of samples.
   virtual void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const = 0;
 };

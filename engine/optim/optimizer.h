@@ -31,6 +31,7 @@ class OptimizerImpl {
   virtual bool sums_squares() const { return false; }
   virtual void set_sums_squares(bool /*yes*/) {}
   virtual void set_clipping(const Clipping& /*how*/) {}
+  virtual Clipping clipping() const { return {}; }
   virtual bool follows_schedule() const { return false; }  // then its rate can't be set
   // Keras' constructor arguments beside the learning rate, for files: {"beta_1", 0.9}, ...
   virtual std::vector<std::pair<std::string, double>> arguments() const { return {}; }

@@ -29,6 +29,7 @@ class RatedOptimizer : public OptimizerImpl {
     refuse_both(yes, clipping_);
     sums_squares_ = yes;
   }
+  Clipping clipping() const override { return clipping_; }
   void set_clipping(const Clipping& how) override {
     if (clipping_.kind != Clipping::Kind::none) throw Error("Only one of clipvalue, clipnorm and global_clipnorm can be set");
     if (!(how.limit > 0)) throw Error("Gradients can be clipped to a limit above 0, not " + std::to_string(how.limit));

@@ -73,6 +73,25 @@ TEST(Saving, LearningRateThatWasSetIsKept) {
   EXPECT_EQ(other.learning_rate(), 5e-4F);
 }
 
+TEST(Saving, CompilationComesBackWithItsOptions) {
+  const Folder folder;
+  Sequential model({Input(Shape{4}), Dense(3, "softmax")});
+  const Array x(Shape{2, 4}, std::vector<float>{1, 2, 3, 4, -1, 0, 1, 2}), y(Shape{2, 3}, std::vector<float>{1, 0, 0, 0, 0, 1});
+  model.compile(SGD(0.5F, 0.9F, true).global_clipnorm(0.01F), CategoricalCrossentropy(), {CategoricalAccuracy("hits")});
+  for (const char* name : {"c.keras", "c.h5"}) {
+    model.save(folder.file(name));
+    Model loaded = load_model(folder.file(name));
+    EXPECT_EQ(loaded.train_on_batch(x, y).count("hits"), 1U);
+    EXPECT_EQ(model.train_on_batch(x, y).count("hits"), 1U);
+    EXPECT_EQ(loaded.checksums(), model.checksums());
+  }
+  Sequential labels({Input(Shape{4}), Dense(5)});
+  labels.compile(Nadam(), SparseCategoricalCrossentropy().from_logits(), {SparseTopKCategoricalAccuracy(2, "top_2")});
+  labels.save(folder.file("l.keras"));
+  const auto logs = load_model(folder.file("l.keras")).test_on_batch(x, Array(Shape{2}, std::vector<std::int32_t>{0, 4}));
+  EXPECT_EQ(logs.count("top_2"), 1U);
+}
+
 TEST(Saving, EveryLayerComesBackWithItsOptions) {
   const Folder folder;
   const Sequential model({Input(Shape{12, 12, 3}), Rescaling(0.5F, -1), RandomFlip("horizontal"), ZeroPadding2D(0, 1, 0, 1),
