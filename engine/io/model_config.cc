@@ -275,7 +275,8 @@ Metric parse_metric(const json& object) {
 json model_config(const Graph& graph, const std::string& name, ConfigForm form) {
   const bool functional = graph.functional();
   json object = wrapped(functional ? "Functional" : "Sequential",
-                        functional ? functional_config(graph, name, form) : sequential_config(graph, name, form), "keras", form);
+                        functional ? functional_config(graph, name, form) : sequential_config(graph, name, form),
+                        functional ? "keras.src.models.functional" : "keras", form);
   if (form == ConfigForm::keras3) object["build_config"] = {{"input_shape", batch_shape(graph.input())}};
   return object;
 }
