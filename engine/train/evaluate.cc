@@ -49,6 +49,8 @@ std::map<std::string, double> Model::train_on_batch(const Array& x, const Array&
   return impl_->logs();
 }
 
-std::map<std::string, double> Model::test_on_batch(const Array& x, const Array& y) { return evaluate(x, y, std::max<std::int64_t>(1, x.samples())); }
+std::map<std::string, double> Model::test_on_batch(const Array& x, const Array& y) {
+  return evaluate(x, y, std::max<std::int64_t>(1, x.samples()));
+}
 
 }  // namespace lockstep

@@ -63,7 +63,8 @@ void Model::compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& m
 }
 
 void Model::set_seed(std::uint64_t seed) {
-  if (impl_->step) throw Error("set_seed: the model's variables exist already; set the seed before build, fit or compile with an input shape");
+  if (impl_->step)
+    throw Error("set_seed: the model's variables exist already; set the seed before build, fit or compile with an input shape");
   impl_->options.seed = seed;
 }
 
@@ -149,7 +150,8 @@ void Model::Impl::build(const Shape& sample) {
   } else {
     graph = std::make_unique<Graph>(Graph::build(nodes, sample, true));
   }
-  step = std::make_unique<MirroredStep>(*graph, strategy.impl()->logical_gpus(), strategy.impl()->cross_device_ops(), options, tracer.get());
+  step =
+      std::make_unique<MirroredStep>(*graph, strategy.impl()->logical_gpus(), strategy.impl()->cross_device_ops(), options, tracer.get());
   initialize_variables();
   if (compiled) hand_over_training();
 }
@@ -167,7 +169,9 @@ void Model::Impl::initialize_variables() {
 void Model::Impl::hand_over_training() { step->set_training(loss, optimizer, metrics); }
 
 void Model::Impl::require_built(const char* what) const {
-  if (!step) throw Error(std::string(what) + ": the model does not know its input shape yet; give the first layer an input_shape, call build, or fit first");
+  if (!step)
+    throw Error(std::string(what) +
+                ": the model does not know its input shape yet; give the first layer an input_shape, call build, or fit first");
 }
 
 void Model::Impl::require_compiled(const char* what) const {

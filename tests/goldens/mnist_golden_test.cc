@@ -6,7 +6,7 @@ namespace {
 
 using golden::judge;
 
-constexpr double kRelative = 1e-5;        // logits, loss, gradients
+constexpr double kRelative = 1e-5;         // logits, loss, gradients
 constexpr double kWeightTolerance = 1e-5;  // TensorFlow against itself with other kernels: no element above it
 constexpr double kWeightRelative = 1e-6;   // ... and 5e-8 in all; Adam amplifies rounding where a gradient is near 0
 
@@ -33,7 +33,8 @@ class MnistGolden : public ::testing::TestWithParam<int> {
       model.compile(Adam(1e-3F), SparseCategoricalCrossentropy().from_logits(), {"accuracy"});
       model.build(Shape{28, 28, 1});
       std::vector<NamedArray> weights;
-      for (const NamedArray& weight : model.get_weights()) weights.push_back({weight.name, golden::array_f32(*file_, "init/" + weight.name)});
+      for (const NamedArray& weight : model.get_weights())
+        weights.push_back({weight.name, golden::array_f32(*file_, "init/" + weight.name)});
       EXPECT_EQ(weights.size(), 6U);
       model.set_weights(weights);
       return model;
@@ -75,7 +76,8 @@ TEST_P(MnistGolden, LogitsGradientsLossesAndWeightsAreTensorFlows) {
   for (const std::uint64_t sum : model.checksums()) EXPECT_EQ(sum, model.checksums().front());
 }
 
-INSTANTIATE_TEST_SUITE_P(Replicas, MnistGolden, ::testing::Values(1, 2), [](const auto& instance) { return "x" + std::to_string(instance.param); });
+INSTANTIATE_TEST_SUITE_P(Replicas, MnistGolden, ::testing::Values(1, 2),
+                         [](const auto& instance) { return "x" + std::to_string(instance.param); });
 
 }  // namespace
 }  // namespace lockstep

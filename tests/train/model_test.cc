@@ -22,7 +22,8 @@ Toy make_toy(std::int64_t samples, unsigned seed = 1) {
   for (std::int64_t i = 0; i < samples; ++i) {
     const auto label = static_cast<std::int32_t>(random() % 3);
     toy.y.data<std::int32_t>()[i] = label;
-    for (std::int64_t pixel = 0; pixel < 81; ++pixel) toy.x.data<float>()[i * 81 + pixel] = noise(random) + (pixel / 27 == label ? 0.5F : 0.0F);
+    for (std::int64_t pixel = 0; pixel < 81; ++pixel)
+      toy.x.data<float>()[i * 81 + pixel] = noise(random) + (pixel / 27 == label ? 0.5F : 0.0F);
   }
   return toy;
 }

@@ -25,7 +25,8 @@ ProgressLine half_way() {
 }
 
 TEST(Progress, ShowsWhatKerasShows) {
-  EXPECT_EQ(format_progress(half_way(), 120), "469/938 ━━━━━━━━━━────────── 2s 3ms/step - accuracy: 0.9414 - loss: 0.2018 - 20.0k samples/s");
+  EXPECT_EQ(format_progress(half_way(), 120),
+            "469/938 ━━━━━━━━━━────────── 2s 3ms/step - accuracy: 0.9414 - loss: 0.2018 - 20.0k samples/s");
 }
 
 TEST(Progress, FinishedLineHasElapsedTimeAndAFullBar) {

@@ -28,8 +28,9 @@ TEST_P(MnistTraining, FiveEpochsReachTensorFlowsAccuracyWithReplicasBitIdentical
   const Mnist data = load_mnist();
   ASSERT_FALSE(data.drawn);
   const Strategy strategy =
-      arrangement.logical > 0 ? MirroredStrategy(split_gpu(0, std::vector<std::int64_t>(static_cast<std::size_t>(arrangement.logical), 512)))
-                              : MirroredStrategy(list_gpus(), NcclAllReduce());
+      arrangement.logical > 0
+          ? MirroredStrategy(split_gpu(0, std::vector<std::int64_t>(static_cast<std::size_t>(arrangement.logical), 512)))
+          : MirroredStrategy(list_gpus(), NcclAllReduce());
   const int replicas = strategy.num_replicas_in_sync();
   Model model = strategy.scope([]() -> Model {
     Sequential made({Conv2D(32, 3, "relu"), MaxPooling2D(2), Flatten(), Dense(128, "relu"), Dense(10)});
@@ -38,8 +39,9 @@ TEST_P(MnistTraining, FiveEpochsReachTensorFlowsAccuracyWithReplicasBitIdentical
     made.check_mirrored(true);  // after every barrier
     return made;
   });
-  const History history = model.fit(data.x_train, data.y_train,
-                                    FitOptions().epochs(5).batch_size(64 * replicas).seed(1).validation(data.x_test, data.y_test).verbose(Verbose::line));
+  const History history =
+      model.fit(data.x_train, data.y_train,
+                FitOptions().epochs(5).batch_size(64 * replicas).seed(1).validation(data.x_test, data.y_test).verbose(Verbose::line));
   RecordProperty("val_accuracy", std::to_string(history.last("val_accuracy")));
   EXPECT_GE(history.last("val_accuracy"), kWanted);
   const auto sums = model.checksums();
@@ -48,8 +50,8 @@ TEST_P(MnistTraining, FiveEpochsReachTensorFlowsAccuracyWithReplicasBitIdentical
 }
 
 INSTANTIATE_TEST_SUITE_P(Arrangements, MnistTraining,
-                         ::testing::Values(Arrangement{"one_logical_gpu", 1, 1}, Arrangement{"two_logical_gpus", 1, 2}, Arrangement{"four_logical_gpus", 1, 4},
-                                           Arrangement{"two_cards_with_nccl", 2, 0}),
+                         ::testing::Values(Arrangement{"one_logical_gpu", 1, 1}, Arrangement{"two_logical_gpus", 1, 2},
+                                           Arrangement{"four_logical_gpus", 1, 4}, Arrangement{"two_cards_with_nccl", 2, 0}),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

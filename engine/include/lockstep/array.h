@@ -20,10 +20,15 @@ class Array {
  public:
   Array() = default;
   explicit Array(Shape shape, DType dtype = DType::float32)
-      : shape_(std::move(shape)), dtype_(dtype),
+      : shape_(std::move(shape)),
+        dtype_(dtype),
         bytes_(std::make_shared<std::vector<unsigned char>>(static_cast<std::size_t>(shape_.size()) * size_of(dtype))) {}
-  Array(Shape shape, const std::vector<float>& values) : Array(std::move(shape), DType::float32) { fill_from(values.data(), values.size()); }
-  Array(Shape shape, const std::vector<std::int32_t>& values) : Array(std::move(shape), DType::int32) { fill_from(values.data(), values.size()); }
+  Array(Shape shape, const std::vector<float>& values) : Array(std::move(shape), DType::float32) {
+    fill_from(values.data(), values.size());
+  }
+  Array(Shape shape, const std::vector<std::int32_t>& values) : Array(std::move(shape), DType::int32) {
+    fill_from(values.data(), values.size());
+  }
 
   const Shape& shape() const { return shape_; }
   DType dtype() const { return dtype_; }

@@ -79,7 +79,8 @@ class Model {
   // A functional model: the layers between an Input and what was made of it.
   Model(const KerasTensor& input, const KerasTensor& output, const std::string& name = "functional");
 
-  // Metrics by name or as objects: {"accuracy", SparseTopKCategoricalAccuracy(5)}. Compiling again starts the optimizer anew and keeps the weights.
+  // Metrics by name or as objects: {"accuracy", SparseTopKCategoricalAccuracy(5)}. Compiling again starts the optimizer anew and keeps the
+  // weights.
   void compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& metrics = {});
   // Before the first use: everything random (first weights, dropout) follows from it.
   void set_seed(std::uint64_t seed);
