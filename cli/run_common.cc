@@ -95,7 +95,8 @@ void report(const RunOptions& options, const Model& model, const History& histor
   }
   if (history.stopped) fmt::print("Stopped by Ctrl-C after {} steps.\n", model.iterations());
   if (history.history.count("val_accuracy"))
-    fmt::print("Test accuracy {:.2f} % after {} epochs, {:.1f} s.\n", 100 * history.last("val_accuracy"), history.epoch.size(), seconds);
+    fmt::print("Test accuracy {:.2f} % after {} epoch{}, {:.1f} s.\n", 100 * history.last("val_accuracy"), history.epoch.size(),
+               history.epoch.size() == 1 ? "" : "s", seconds);
   fmt::print("{} replica{} {}: checksum {:016x}\n", checksums.size(), checksums.size() == 1 ? "" : "s", equal ? "bit-identical" : "DIFFER",
              checksums.front());
   if (!options.trace.empty())
