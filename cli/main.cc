@@ -20,7 +20,8 @@ void add_run(CLI::App& app, lockstep::cli::RunOptions& options) {
   gpus->excludes(logical)->excludes(devices);
   logical->excludes(devices);
   run->add_option("--memory-limit", options.memory_limit_mib, "MiB for each logical GPU")->check(CLI::Range(16, 1 << 20))->needs(logical);
-  run->add_option("--all-reduce", options.all_reduce, "How gradients are summed")->check(CLI::IsMember({"nccl", "ring", "one-device"}));
+  run->add_option("--all-reduce", options.all_reduce, "How gradients are summed")
+      ->check(CLI::IsMember({"nccl", "ring", "tree", "hierarchical-copy", "one-device"}));
   run->add_option("--epochs", options.epochs, "Passes over the training data [5 for mnist, 10 for reuters]")->check(CLI::Range(1, 100000));
   run->add_option("--batch-per-replica", options.batch_per_replica,
                   "Samples a replica takes in a step [64 for mnist, 32 over all replicas for reuters]")

@@ -4,11 +4,13 @@
 #include <functional>
 #include <set>
 
+#include "hierarchical_copy_all_reduce.h"
 #include "lockstep/error.h"
 #include "nccl_all_reduce.h"
 #include "peer.h"
 #include "reduction_to_one_device.h"
 #include "ring_all_reduce.h"
+#include "tree_all_reduce.h"
 
 namespace lockstep {
 namespace {
@@ -22,6 +24,8 @@ const std::vector<Entry>& registry() {
   static const std::vector<Entry> entries = {
       {"nccl", [] { return std::make_unique<NcclAllReduceOps>(); }},
       {"ring", [] { return std::make_unique<RingAllReduceOps>(); }},
+      {"tree", [] { return std::make_unique<TreeAllReduceOps>(); }},
+      {"hierarchical-copy", [] { return std::make_unique<HierarchicalCopyAllReduceOps>(); }},
       {"one-device", [] { return std::make_unique<ReductionToOneDeviceOps>(); }},
   };
   return entries;

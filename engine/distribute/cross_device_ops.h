@@ -38,8 +38,8 @@ class CrossDeviceOps {
   virtual void prepare(const std::vector<LogicalGpu*>& gpus, std::int64_t elements) = 0;
 };
 
-std::unique_ptr<CrossDeviceOps> make_cross_device_ops(const std::string& name);  // "nccl", "ring", "one-device"
-std::vector<std::string> cross_device_ops_names();
+std::unique_ptr<CrossDeviceOps> make_cross_device_ops(const std::string& name);  // one of the names below
+std::vector<std::string> cross_device_ops_names();  // "nccl", "ring", "tree", "hierarchical-copy", "one-device"
 // NCCL between cards; among logical GPUs of one card an own algorithm. `why` gets the sentence to show.
 std::string choose_cross_device_ops(const std::vector<GpuId>& gpus, std::string* why);
 

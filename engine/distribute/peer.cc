@@ -4,6 +4,7 @@
 #include <set>
 
 #include "check.h"
+#include "elementwise.h"
 
 namespace lockstep {
 
@@ -17,6 +18,14 @@ void copy_between(const Stream& stream, const LogicalGpu& from_gpu, const void* 
   } else {
     LOCKSTEP_CHECK(cudaMemcpyPeerAsync(to, to_gpu.physical(), from, from_gpu.physical(), count, stream.get()));
   }
+}
+
+void add_between(const OpContext& receiver, const LogicalGpu& from_gpu, const Tensor& from, const Tensor& to, const Buffer& staging) {
+  if (to.size() == 0) return;
+  if (from_gpu.physical() == receiver.gpu->physical()) return ops::add(receiver, from, to);
+  const Tensor received(staging.raw(), to.shape());
+  copy_between(*receiver.stream, from_gpu, from.raw(), *receiver.gpu, received.raw(), static_cast<std::int64_t>(to.bytes()));
+  ops::add(receiver, received, to);
 }
 
 void enable_peer_access(const std::vector<LogicalGpu*>& gpus) {

@@ -6,19 +6,14 @@
 
 #include <vector>
 
-#include "cross_device_ops.h"
+#include "reduction_tree.h"
 
 namespace lockstep {
 
-class ReductionToOneDeviceOps : public CrossDeviceOps {
+class ReductionToOneDeviceOps : public ReductionTree {
  public:
   std::string name() const override { return "one-device"; }
-  Traffic all_reduce(const std::vector<Participant>& participants) override;
-  void prepare(const std::vector<LogicalGpu*>& gpus, std::int64_t elements) override;
-
- private:
-  std::vector<Event> events_;  // one for each replica
-  Buffer staging_;             // on replica 0: (elements), what the next replica sent
+  std::vector<Edge> edges(const std::vector<LogicalGpu*>& gpus) const override;
 };
 
 }  // namespace lockstep

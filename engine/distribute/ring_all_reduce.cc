@@ -7,7 +7,6 @@
 // was made after that read. Only the end needs a fence: the last pull must be over before the neighbour's stream goes on.
 #include "ring_all_reduce.h"
 
-#include "elementwise.h"
 #include "lockstep/error.h"
 #include "peer.h"
 #include "shard.h"
@@ -18,12 +17,14 @@ void RingAllReduceOps::prepare(const std::vector<LogicalGpu*>& gpus, std::int64_
   if (gpus.size() < 2) return;
   enable_peer_access(gpus);
   ready_.clear();
+  elements_ = std::max(elements_, elements);
   staging_.resize(gpus.size());
   const auto n = static_cast<std::int64_t>(gpus.size());
   const auto chunk_bytes = static_cast<std::size_t>((elements + n - 1) / n) * sizeof(float);
   for (std::size_t r = 0; r < gpus.size(); ++r) {
     ready_.emplace_back(gpus[r]->physical());
-    if (staging_[r].bytes() >= chunk_bytes) continue;
+    const LogicalGpu& left = *gpus[(r + gpus.size() - 1) % gpus.size()];
+    if (left.physical() == gpus[r]->physical() || staging_[r].bytes() >= chunk_bytes) continue;
     gpus[r]->communication().synchronize();  // a reduction may still be reading the smaller one
     staging_[r] = Buffer();
     staging_[r] = gpus[r]->arena().allocate(chunk_bytes, "replica " + std::to_string(r) + ": staging of the ring all-reduce");
@@ -36,7 +37,7 @@ Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participant
   const std::int64_t elements = participants.front().buffer.size();
   if (n == 1 || elements == 0) return traffic;
   const std::vector<Shard> chunks = cut_batch(elements, n);  // the first is the longest
-  if (participants.size() != ready_.size() || static_cast<std::size_t>(chunks[0].count) * sizeof(float) > staging_[0].bytes()) {
+  if (participants.size() != ready_.size() || elements > elements_) {
     throw Error("Ring all-reduce: a buffer of " + std::to_string(elements) + " elements on " + std::to_string(n) +
                 " replicas is not what prepare() was told of.");
   }
@@ -48,29 +49,31 @@ Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participant
   const auto record_all = [&] {
     for (std::size_t r = 0; r < participants.size(); ++r) ready_[r].record(*participants[r].stream);
   };
-  // Replica r receives one chunk from its left neighbour into `to`.
-  const auto pull = [&](int r, std::size_t chunk, const Tensor& to) {
+  // Replica r takes one chunk from its left neighbour, to add it to its own or to keep it.
+  const auto pull = [&](int r, std::size_t chunk, bool add) {
     const Participant& receiver = participants[at(r)];
+    const Participant& sender = participants[at(r - 1)];
     receiver.stream->wait(ready_[at(r - 1)]);
+    const Tensor from = chunk_of(at(r - 1), chunk);
+    const Tensor to = chunk_of(at(r), chunk);
     const auto bytes = static_cast<std::int64_t>(to.bytes());
     if (bytes == 0) return;
-    copy_between(*receiver.stream, *participants[at(r - 1)].gpu, chunk_of(at(r - 1), chunk).raw(), *receiver.gpu, to.raw(), bytes);
+    if (add) {
+      add_between({receiver.gpu, receiver.stream, {}}, *sender.gpu, from, to, staging_[at(r)]);
+    } else {
+      copy_between(*receiver.stream, *sender.gpu, from.raw(), *receiver.gpu, to.raw(), bytes);
+    }
     ++traffic.messages;
     traffic.bytes += bytes;
   };
 
   record_all();
   for (int step = 0; step < n - 1; ++step) {  // reduce-scatter
-    for (int r = 0; r < n; ++r) {
-      const std::size_t chunk = at(r - 1 - step);
-      const Tensor received(staging_[at(r)].raw(), {chunks[chunk].count});
-      pull(r, chunk, received);
-      if (chunks[chunk].count) ops::add({participants[at(r)].gpu, participants[at(r)].stream, {}}, received, chunk_of(at(r), chunk));
-    }
+    for (int r = 0; r < n; ++r) pull(r, at(r - 1 - step), true);
     record_all();
   }
   for (int step = 0; step < n - 1; ++step) {  // all-gather
-    for (int r = 0; r < n; ++r) pull(r, at(r - step), chunk_of(at(r), at(r - step)));
+    for (int r = 0; r < n; ++r) pull(r, at(r - step), false);
     record_all();
   }
   for (int r = 0; r < n; ++r) participants[at(r)].stream->wait(ready_[at(r + 1)]);  // the right neighbour has read my last chunk

@@ -18,7 +18,8 @@ class RingAllReduceOps : public CrossDeviceOps {
 
  private:
   std::vector<Event> ready_;     // by replica: what its neighbour reads next is in place
-  std::vector<Buffer> staging_;  // by replica: one chunk, as it came from the left neighbour
+  std::vector<Buffer> staging_;  // by replica: one chunk, as it came from a left neighbour on another card
+  std::int64_t elements_ = 0;
 };
 
 }  // namespace lockstep

@@ -5,9 +5,11 @@
 #include <random>
 
 #include "cross_device_ops.h"
+#include "hierarchical_copy_all_reduce.h"
 #include "lockstep/error.h"
 #include "support/gpus.h"
 #include "support/reduction_bench.h"
+#include "tree_all_reduce.h"
 
 namespace lockstep {
 namespace {
@@ -77,7 +79,7 @@ TEST_P(EveryAlgorithm, SendsWhatTheClosedFormSays) {
       EXPECT_EQ(traffic.messages, 0);
     } else if (name == "ring") {
       EXPECT_EQ(traffic.messages, 2 * (replicas - 1) * std::min(replicas, n)) << n;  // 2(n - 1) for each rank; empty chunks stay at home
-    } else if (name == "one-device") {
+    } else if (name != "nccl") {                                                     // every edge of a tree carries the buffer up and down
       EXPECT_EQ(traffic.messages, 2 * (replicas - 1));
     }
   }
@@ -138,11 +140,59 @@ TEST(CrossDeviceOps, NcclRefusesTwoReplicasOnOneCard) {
 }
 
 TEST(CrossDeviceOps, ABufferLargerThanPreparedIsRefused) {
-  for (const std::string name : {"ring", "one-device"}) {
+  for (const std::string name : {"ring", "tree", "hierarchical-copy", "one-device"}) {
     Bench bench(name, testing::logical_gpus(2), 100);
     auto participants = bench.participants(100);
     for (Participant& one : participants) one.buffer = Tensor(one.buffer.raw(), {300});
     EXPECT_THROW(bench.ops().all_reduce(participants), Error) << name;
+  }
+}
+
+TEST(CrossDeviceOps, ATreeIsAsDeepAsTheLogarithm) {
+  for (int n = 1; n <= 8; ++n) {
+    const Gpus gpus = testing::logical_gpus(n);
+    std::vector<int> depth(static_cast<std::size_t>(n));  // additions that follow one another until this replica's sum is there
+    for (const auto& [parent, child] : TreeAllReduceOps().edges(gpus.pointers)) {
+      auto& above = depth[static_cast<std::size_t>(parent)];
+      above = std::max(above, depth[static_cast<std::size_t>(child)]) + 1;
+    }
+    int rounds = 0;
+    while ((1 << rounds) < n) ++rounds;
+    EXPECT_EQ(depth[0], rounds) << n;
+  }
+}
+
+TEST(CrossDeviceOps, AGroupOfTheHierarchyIsACardWhereReplicasShareCards) {
+  Gpus gpus = testing::logical_gpus(3);
+  Gpus cards = testing::whole_cards(2);
+  if (cards.pointers.empty()) GTEST_SKIP() << "fewer cards here";
+  std::vector<LogicalGpu*> mixed = {gpus.pointers[0], cards.pointers[0], gpus.pointers[1], cards.pointers[1], gpus.pointers[2]};
+  using Groups = std::vector<std::vector<int>>;
+  EXPECT_EQ(HierarchicalCopyAllReduceOps::groups(mixed), (Groups{{0, 2, 4}, {1}, {3}}));
+  int between_cards = 0;
+  for (const auto& [parent, child] : HierarchicalCopyAllReduceOps().edges(mixed)) {
+    between_cards += mixed[static_cast<std::size_t>(parent)]->physical() != mixed[static_cast<std::size_t>(child)]->physical();
+  }
+  EXPECT_EQ(between_cards, 2);
+  EXPECT_EQ(HierarchicalCopyAllReduceOps::groups(testing::logical_gpus(7).pointers), (Groups{{0, 1, 2}, {3, 4, 5}, {6}}));
+}
+
+TEST(CrossDeviceOps, ReplicasOnSharedAndOwnCardsAddUpTogether) {
+  for (const std::string name : {"ring", "tree", "hierarchical-copy", "one-device"}) {
+    Gpus mixed = testing::logical_gpus(3);
+    Gpus cards = testing::whole_cards(2);
+    if (cards.pointers.empty()) GTEST_SKIP() << "fewer cards here";
+    mixed.pointers.insert(mixed.pointers.begin() + 1, cards.pointers.begin(), cards.pointers.end());
+    for (auto& card : cards.owned) mixed.owned.push_back(std::move(card));
+    Bench bench(name, std::move(mixed), 1000);
+    const auto values = integers(bench.replicas(), 1000, 17);
+    for (const auto& one : bench.reduce(values, nullptr)) {
+      for (std::size_t i = 0; i < one.size(); ++i) {
+        float sum = 0;
+        for (const auto& value : values) sum += value[i];
+        ASSERT_EQ(one[i], sum) << name << ", element " << i;
+      }
+    }
   }
 }
 

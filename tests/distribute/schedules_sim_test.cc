@@ -32,15 +32,18 @@ std::vector<float> weights_after_a_step(const std::string& algorithm, int replic
   return result;
 }
 
-TEST(Schedules, FiftyInterleavingsOfATrainingStepHaveTheSameBits) {
-  for (const auto& [algorithm, replicas, seeds] :
-       {std::tuple<std::string, int, int>{"ring", 3, 50}, {"one-device", 2, 10}, {"nccl", 2, 10}}) {
-    const std::vector<float> expected = weights_after_a_step(algorithm, replicas, 0);
-    for (int seed = 1; seed <= seeds; ++seed) {
-      ASSERT_EQ(weights_after_a_step(algorithm, replicas, static_cast<std::uint64_t>(seed)), expected) << algorithm << ", seed " << seed;
-    }
-  }
+class Schedules : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Schedules, FiftyInterleavingsOfATrainingStepHaveTheSameBits) {
+  const std::vector<float> expected = weights_after_a_step(GetParam(), 3, 0);
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) ASSERT_EQ(weights_after_a_step(GetParam(), 3, seed), expected) << "seed " << seed;
 }
+
+INSTANTIATE_TEST_SUITE_P(EveryAlgorithm, Schedules, ::testing::ValuesIn(cross_device_ops_names()), [](const auto& test) {
+  std::string name = test.param;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+});
 
 }  // namespace
 }  // namespace lockstep

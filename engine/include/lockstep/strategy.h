@@ -11,12 +11,15 @@
 
 namespace lockstep {
 
-// By name: NcclAllReduce(), RingAllReduce(), ReductionToOneDevice(); empty: chosen for the devices.
+// By name: NcclAllReduce(), RingAllReduce(), TreeAllReduce(), HierarchicalCopyAllReduce(), ReductionToOneDevice(); empty: chosen for the
+// devices.
 struct CrossDeviceOpsName {
   std::string name;
 };
 inline CrossDeviceOpsName NcclAllReduce() { return {"nccl"}; }
 inline CrossDeviceOpsName RingAllReduce() { return {"ring"}; }
+inline CrossDeviceOpsName TreeAllReduce() { return {"tree"}; }
+inline CrossDeviceOpsName HierarchicalCopyAllReduce() { return {"hierarchical-copy"}; }
 inline CrossDeviceOpsName ReductionToOneDevice() { return {"one-device"}; }
 
 // A handle; copies name the same strategy. Models made inside a scope live on all its replicas.
