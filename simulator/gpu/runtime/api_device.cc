@@ -41,8 +41,40 @@ cudaError_t properties(cudaDeviceProp* prop, int device) {
   return cudaSuccess;
 }
 
+cudaError_t count_devices(int* count) {
+  if (count == nullptr) return cudaErrorInvalidValue;
+  *count = 0;
+  if (const cudaError_t status = ready_to_call()) return status;
+  *count = runtime().devices();
+  return cudaSuccess;
+}
+
+cudaError_t select(int device) {
+  if (const cudaError_t status = ready_to_call()) return status;
+  if (!exists(device)) return cudaErrorInvalidDevice;
+  set_current_device(device);
+  return cudaSuccess;
+}
+
+cudaError_t selected(int* device) {
+  if (const cudaError_t status = ready_to_call()) return status;
+  if (device == nullptr) return cudaErrorInvalidValue;
+  *device = current_device();
+  return cudaSuccess;
+}
+
+cudaError_t version(int* answer) {
+  if (answer == nullptr) return cudaErrorInvalidValue;
+  *answer = CUDART_VERSION;
+  return cudaSuccess;
+}
+
 cudaError_t synchronize() {
   if (const cudaError_t status = ready_to_use_device()) return status;
+  if (Captures& captures = runtime().captures; captures.any()) {
+    if (const cudaError_t status = captures.refuse_device(current_device())) return status;
+    if (const cudaError_t status = captures.refuse_unsafe()) return status;
+  }
   runtime().executor.wait_device(current_device());
   return runtime().executor.error(current_device());
 }
@@ -68,43 +100,35 @@ cudaError_t set_peer(int peer, bool on) {
 
 extern "C" {
 
-cudaError_t cudaGetDeviceCount(int* count) {
-  if (count == nullptr) return remember(cudaErrorInvalidValue);
-  *count = 0;
-  if (const cudaError_t status = ready_to_call()) return remember(status);
-  *count = runtime().devices();
-  return cudaSuccess;
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) {
+  return called(__func__, [&] { return properties(prop, device); });
 }
-
-cudaError_t cudaSetDevice(int device) {
-  if (const cudaError_t status = ready_to_call()) return remember(status);
-  if (!exists(device)) return remember(cudaErrorInvalidDevice);
-  set_current_device(device);
-  return cudaSuccess;
+cudaError_t cudaDeviceSynchronize(void) {
+  return called(__func__, [&] { return synchronize(); });
 }
-
-cudaError_t cudaGetDevice(int* device) {
-  if (const cudaError_t status = ready_to_call()) return remember(status);
-  if (device == nullptr) return remember(cudaErrorInvalidValue);
-  *device = current_device();
-  return cudaSuccess;
-}
-
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp* prop, int device) { return remember(properties(prop, device)); }
-cudaError_t cudaDeviceSynchronize(void) { return remember(synchronize()); }
 cudaError_t cudaDeviceCanAccessPeer(int* canAccessPeer, int device, int peerDevice) {
-  return remember(can_access(canAccessPeer, device, peerDevice));
+  return called(__func__, [&] { return can_access(canAccessPeer, device, peerDevice); });
 }
 cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
-  return remember(flags != 0 ? cudaErrorInvalidValue : set_peer(peerDevice, true));
+  return called(__func__, [&] { return flags != 0 ? cudaErrorInvalidValue : set_peer(peerDevice, true); });
 }
-cudaError_t cudaDeviceDisablePeerAccess(int peerDevice) { return remember(set_peer(peerDevice, false)); }
+cudaError_t cudaDeviceDisablePeerAccess(int peerDevice) {
+  return called(__func__, [&] { return set_peer(peerDevice, false); });
+}
 
+cudaError_t cudaGetDeviceCount(int* count) {
+  return called(__func__, [&] { return count_devices(count); });
+}
+cudaError_t cudaSetDevice(int device) {
+  return called(__func__, [&] { return select(device); });
+}
+cudaError_t cudaGetDevice(int* device) {
+  return called(__func__, [&] { return selected(device); });
+}
 cudaError_t cudaDriverGetVersion(int* driverVersion) {
-  if (driverVersion == nullptr) return remember(cudaErrorInvalidValue);
-  *driverVersion = CUDART_VERSION;
-  return cudaSuccess;
+  return called(__func__, [&] { return version(driverVersion); });
 }
-
-cudaError_t cudaRuntimeGetVersion(int* runtimeVersion) { return cudaDriverGetVersion(runtimeVersion); }
+cudaError_t cudaRuntimeGetVersion(int* runtimeVersion) {
+  return called(__func__, [&] { return version(runtimeVersion); });
+}
 }

@@ -3,11 +3,21 @@
 #include <cstring>
 #include <memory>
 
+#include "checker.h"
 #include "runtime.h"
 
 using namespace lockstep::sim;
 
 namespace {
+
+// What stands in the way of a call that may have to wait for the device.
+cudaError_t ready_to_wait() {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  return runtime().captures.any() ? runtime().captures.refuse_unsafe() : cudaSuccess;
+}
+
+// A stream that captures can't do this.
+cudaError_t refuse_capture(Stream* stream) { return runtime().captures.any() ? runtime().captures.refuse(stream) : cudaSuccess; }
 
 // --- Allocation
 
@@ -20,7 +30,7 @@ cudaError_t allocate(void** out, std::size_t bytes) {
 }
 
 cudaError_t allocate_now(void** out, std::size_t bytes) {
-  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (const cudaError_t status = ready_to_wait()) return status;
   return allocate(out, bytes);
 }
 
@@ -29,6 +39,7 @@ cudaError_t allocate_ordered(void** out, std::size_t bytes, cudaStream_t handle)
   if (const cudaError_t status = ready_to_use_device()) return status;
   Stream* const stream = stream_behind(handle);
   if (stream == nullptr || stream->device != current_device()) return cudaErrorInvalidResourceHandle;
+  if (const cudaError_t status = refuse_capture(stream)) return status;
   const cudaError_t status = allocate(out, bytes);
   if (status != cudaErrorMemoryAllocation) return status;
   runtime().executor.wait_stream(stream);
@@ -43,29 +54,40 @@ std::optional<Block> block_at(const void* address) {
 }
 
 cudaError_t release_now(void* address) {
-  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (const cudaError_t status = ready_to_wait()) return status;
   if (address == nullptr) return cudaSuccess;
   const auto block = block_at(address);
-  if (!block) return cudaErrorInvalidValue;
+  if (!block || !runtime().memory.begin_release(address)) return cudaErrorInvalidValue;
   runtime().executor.wait_device(block->device);
+  if (Checker* const checker = runtime().checker.get()) {
+    const std::string problem = checker->still_in_use(block->begin, call_site());
+    if (!problem.empty()) runtime().executor.fail(block->device, cudaErrorIllegalState, problem);
+  }
   if (!runtime().memory.release(address)) return cudaErrorInvalidValue;
   return runtime().executor.error(block->device);
 }
 
-cudaError_t release_ordered(void* address, cudaStream_t stream) {
+cudaError_t release_ordered(void* address, cudaStream_t handle) {
   if (const cudaError_t status = ready_to_use_device()) return status;
-  if (stream_behind(stream) == nullptr) return cudaErrorInvalidResourceHandle;
+  Stream* const stream = stream_behind(handle);
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (address == nullptr) return cudaSuccess;
-  if (!block_at(address)) return cudaErrorInvalidValue;
+  const auto block = block_at(address);
+  if (!block) return cudaErrorInvalidValue;
+  if (const cudaError_t status = refuse_capture(stream)) return status;
+  if (!runtime().memory.begin_release(address)) return cudaErrorInvalidValue;  // it is on its way out already
   Operation operation;
   operation.kind = OperationKind::marker;
-  operation.name = "free";
-  operation.run = [address](int) { runtime().memory.release(address); };
-  return enqueue(stream, std::move(operation));
+  operation.name = "cudaFreeAsync";
+  operation.touches = {{address, block->bytes, true}};
+  std::shared_ptr<const CallSite> site;
+  if (runtime().checker != nullptr) site = std::make_shared<const CallSite>(call_site());
+  operation.run = [address, site](int) { runtime().memory.release(address, site.get()); };
+  return enqueue(handle, std::move(operation));
 }
 
 cudaError_t allocate_host(void** out, std::size_t bytes, unsigned flags) {
-  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (const cudaError_t status = ready_to_wait()) return status;
   constexpr unsigned kKnown = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
   if (out == nullptr || (flags & ~kKnown) != 0) return cudaErrorInvalidValue;
   *out = nullptr;
@@ -75,7 +97,7 @@ cudaError_t allocate_host(void** out, std::size_t bytes, unsigned flags) {
 }
 
 cudaError_t release_host(void* address) {
-  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (const cudaError_t status = ready_to_wait()) return status;
   if (address == nullptr) return cudaSuccess;
   const auto block = runtime().memory.find(address);
   if (!block || block->device != kHostDevice || block->begin != reinterpret_cast<std::uintptr_t>(address)) return cudaErrorInvalidValue;
@@ -163,7 +185,19 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   if (to == nullptr || from == nullptr) return cudaErrorInvalidValue;
   const End source = look_at(from, bytes), target = look_at(to, bytes);
   const bool from_device = source.place == Place::device, to_device = target.place == Place::device;
+  if (Checker* const checker = runtime().checker.get(); checker != nullptr && (!source.inside || !target.inside)) {
+    checker->refused(source.inside ? to : from, bytes, !source.inside);
+  }
   if (!source.inside || !target.inside || !fits(kind, from_device, to_device)) return cudaErrorInvalidValue;
+
+  if (runtime().captures.any()) {
+    if (wait == Wait::until_done) {
+      if (const cudaError_t status = runtime().captures.refuse_unsafe()) return status;
+    }
+    if (source.place == Place::pageable || target.place == Place::pageable) {
+      if (const cudaError_t status = runtime().captures.refuse(stream)) return status;
+    }
+  }
 
   const int device = stream->device;
   Executor& executor = runtime().executor;
@@ -188,14 +222,36 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   return must_wait ? finish() : cudaSuccess;
 }
 
-cudaError_t copy_peer(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t stream) {
+cudaError_t check_peer(const void* to, int to_device, const void* from, int from_device) {
   if (const cudaError_t status = ready_to_use_device()) return status;
   const int devices = runtime().devices();
   if (to_device < 0 || from_device < 0 || to_device >= devices || from_device >= devices) return cudaErrorInvalidDevice;
-  if (bytes == 0) return cudaSuccess;
   const Memory& memory = runtime().memory;
-  if (memory.device_of(to) != to_device || memory.device_of(from) != from_device) return cudaErrorInvalidValue;
+  return memory.device_of(to) == to_device && memory.device_of(from) == from_device ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t copy_peer(void* to, int to_device, const void* from, int from_device, std::size_t bytes, cudaStream_t stream) {
+  if (const cudaError_t status = check_peer(to, to_device, from, from_device)) return bytes == 0 ? cudaSuccess : status;
   return copy(to, from, bytes, cudaMemcpyDeviceToDevice, stream, Wait::as_documented);
+}
+
+// The form without a stream: behind all work of the three devices, and before all that comes later.
+cudaError_t copy_peer_in_turn(void* to, int to_device, const void* from, int from_device, std::size_t bytes) {
+  if (const cudaError_t status = check_peer(to, to_device, from, from_device)) return bytes == 0 ? cudaSuccess : status;
+  if (bytes == 0) return cudaSuccess;
+  if (!look_at(from, bytes).inside || !look_at(to, bytes).inside) return cudaErrorInvalidValue;
+  Executor& executor = runtime().executor;
+  Stream* const stream = executor.legacy_stream(current_device());
+  if (Captures& captures = runtime().captures; captures.any()) {
+    for (const int device : {current_device(), to_device, from_device}) {
+      if (const cudaError_t status = captures.refuse_legacy(executor.legacy_stream(device))) return status;
+    }
+  }
+  Node* const node = executor.take_node(NodeKind::operation);
+  node->operation = copy_operation(to, from, bytes);
+  node->parts = node->operation.parts;
+  executor.append_fenced(stream, node, {current_device(), to_device, from_device});
+  return cudaSuccess;
 }
 
 cudaError_t fill(void* address, int value, std::size_t bytes, cudaStream_t stream) {
@@ -244,32 +300,50 @@ cudaError_t memory_info(std::size_t* free, std::size_t* total) {
 
 extern "C" {
 
-cudaError_t cudaMalloc(void** devPtr, size_t size) { return remember(allocate_now(devPtr, size)); }
-cudaError_t cudaFree(void* devPtr) { return remember(release_now(devPtr)); }
-cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t hStream) { return remember(allocate_ordered(devPtr, size, hStream)); }
-cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) { return remember(release_ordered(devPtr, hStream)); }
-cudaError_t cudaMallocHost(void** ptr, size_t size) { return remember(allocate_host(ptr, size, cudaHostAllocDefault)); }
-cudaError_t cudaHostAlloc(void** pHost, size_t size, unsigned int flags) { return remember(allocate_host(pHost, size, flags)); }
-cudaError_t cudaFreeHost(void* ptr) { return remember(release_host(ptr)); }
-cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return remember(memory_info(free, total)); }
+cudaError_t cudaMalloc(void** devPtr, size_t size) {
+  return called(__func__, [&] { return allocate_now(devPtr, size); });
+}
+cudaError_t cudaFree(void* devPtr) {
+  return called(__func__, [&] { return release_now(devPtr); });
+}
+cudaError_t cudaMallocAsync(void** devPtr, size_t size, cudaStream_t hStream) {
+  return called(__func__, [&] { return allocate_ordered(devPtr, size, hStream); });
+}
+cudaError_t cudaFreeAsync(void* devPtr, cudaStream_t hStream) {
+  return called(__func__, [&] { return release_ordered(devPtr, hStream); });
+}
+cudaError_t cudaMallocHost(void** ptr, size_t size) {
+  return called(__func__, [&] { return allocate_host(ptr, size, cudaHostAllocDefault); });
+}
+cudaError_t cudaHostAlloc(void** pHost, size_t size, unsigned int flags) {
+  return called(__func__, [&] { return allocate_host(pHost, size, flags); });
+}
+cudaError_t cudaFreeHost(void* ptr) {
+  return called(__func__, [&] { return release_host(ptr); });
+}
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  return called(__func__, [&] { return memory_info(free, total); });
+}
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, const void* ptr) {
-  return remember(attributes_of(attributes, ptr));
+  return called(__func__, [&] { return attributes_of(attributes, ptr); });
 }
 
 cudaError_t cudaMemcpy(void* dst, const void* src, size_t count, enum cudaMemcpyKind kind) {
-  return remember(copy(dst, src, count, kind, nullptr, Wait::until_done));
+  return called(__func__, [&] { return copy(dst, src, count, kind, nullptr, Wait::until_done); });
 }
 cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
-  return remember(copy(dst, src, count, kind, stream, Wait::as_documented));
+  return called(__func__, [&] { return copy(dst, src, count, kind, stream, Wait::as_documented); });
 }
 cudaError_t cudaMemcpyPeer(void* dst, int dstDevice, const void* src, int srcDevice, size_t count) {
-  return remember(copy_peer(dst, dstDevice, src, srcDevice, count, nullptr));
+  return called(__func__, [&] { return copy_peer_in_turn(dst, dstDevice, src, srcDevice, count); });
 }
 cudaError_t cudaMemcpyPeerAsync(void* dst, int dstDevice, const void* src, int srcDevice, size_t count, cudaStream_t stream) {
-  return remember(copy_peer(dst, dstDevice, src, srcDevice, count, stream));
+  return called(__func__, [&] { return copy_peer(dst, dstDevice, src, srcDevice, count, stream); });
 }
-cudaError_t cudaMemset(void* devPtr, int value, size_t count) { return remember(fill(devPtr, value, count, nullptr)); }
+cudaError_t cudaMemset(void* devPtr, int value, size_t count) {
+  return called(__func__, [&] { return fill(devPtr, value, count, nullptr); });
+}
 cudaError_t cudaMemsetAsync(void* devPtr, int value, size_t count, cudaStream_t stream) {
-  return remember(fill(devPtr, value, count, stream));
+  return called(__func__, [&] { return fill(devPtr, value, count, stream); });
 }
 }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <thread>
 
+#include "faults.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -31,6 +33,29 @@ std::optional<std::uint64_t> number(const char* name, std::uint64_t low, std::ui
   return value;
 }
 
+// Words between commas. 1 stands for all of them, 0 for none.
+Checks read_checks(std::string& problem) {
+  const std::string text = environment("LOCKSTEP_SIM_CHECK").value_or("0");
+  if (text == "0") return {};
+  if (text == "1") return {true, true, true};
+  Checks checks;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (word == "memory") {
+      checks.memory = true;
+    } else if (word == "race") {
+      checks.race = true;
+    } else if (word == "deadlock") {
+      checks.deadlock = true;
+    } else {
+      problem = "LOCKSTEP_SIM_CHECK=" + text + ": some of memory,race,deadlock (or 1 for all, 0 for none) is needed";
+    }
+    begin = end + 1;
+  }
+  return checks;
+}
+
 }  // namespace
 
 Config read_config() {
@@ -46,13 +71,20 @@ Config read_config() {
   const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   config.workers = static_cast<int>(number("LOCKSTEP_SIM_WORKERS", 1, 1024, config.problem).value_or(static_cast<std::uint64_t>(cores)));
   config.seed = number("LOCKSTEP_SIM_SEED", 0, ~std::uint64_t{0}, config.problem).value_or(0);
-  config.check = number("LOCKSTEP_SIM_CHECK", 0, 1, config.problem).value_or(0) == 1;
+  config.check = read_checks(config.problem);
+  config.check_grace_ms = static_cast<int>(number("LOCKSTEP_SIM_CHECK_GRACE", 1, 3600000, config.problem).value_or(5000));
 
   const std::string kernels = environment("LOCKSTEP_SIM_KERNELS").value_or("fast");
   if (kernels == "faithful") {
     config.kernels = KernelMode::faithful;
   } else if (kernels != "fast") {
     config.problem = "LOCKSTEP_SIM_KERNELS=" + kernels + ": fast or faithful is needed";
+  }
+  if (const auto faults = environment("LOCKSTEP_SIM_FAULT")) {
+    config.faults = *faults;
+    std::string problem;
+    parse_faults(*faults, problem);
+    if (!problem.empty()) config.problem = "LOCKSTEP_SIM_FAULT: " + problem;
   }
   return config;
 }

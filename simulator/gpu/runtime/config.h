@@ -5,7 +5,9 @@
 //   LOCKSTEP_SIM_WORKERS  worker threads (default: hardware cores)
 //   LOCKSTEP_SIM_SEED     n > 0: a seeded schedule by one worker; see control.h
 //   LOCKSTEP_SIM_KERNELS  fast (default) or faithful; see context.h
-//   LOCKSTEP_SIM_CHECK    1: device memory is out of reach of host code, and new memory holds NaNs
+//   LOCKSTEP_SIM_CHECK    memory,race,deadlock: some of them, or 1 for all; see check/checker.h
+//   LOCKSTEP_SIM_CHECK_GRACE  milliseconds without progress before a deadlock is called one (default 5000)
+//   LOCKSTEP_SIM_FAULT    calls that fail or come late; see faults.h
 #pragma once
 
 #include <cstdint>
@@ -16,12 +18,19 @@
 
 namespace lockstep::sim {
 
+struct Checks {
+  bool memory = false, race = false, deadlock = false;
+  explicit operator bool() const { return memory || race || deadlock; }
+};
+
 struct Config {
   Machine machine;
   int workers = 1;
   std::uint64_t seed = 0;
   KernelMode kernels = KernelMode::fast;
-  bool check = false;
+  Checks check;
+  int check_grace_ms = 5000;
+  std::string faults;
   std::string problem;  // what in the environment cannot be understood; then every CUDA call fails
 };
 

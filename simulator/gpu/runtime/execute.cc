@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "block_runner.h"
+#include "checker.h"
 #include "context.h"
 #include "runtime.h"
 
@@ -67,7 +68,7 @@ void prepare_kernel(Node& node) {
 }
 
 void prepare_operation(Node& node) {
-  const Operation& operation = node.operation;
+  const Operation& operation = node.what();
   switch (operation.kind) {
     case OperationKind::kernel:
     case OperationKind::matmul:
@@ -84,16 +85,20 @@ void prepare_operation(Node& node) {
 }  // namespace
 
 void prepare(Node& node) {
+  if (node.planned != cudaSuccess) throw Fault{node.planned, "fails as planned"};
+  Checker* const checker = runtime().checker.get();
+  if (checker != nullptr) checker->before_run(node, touches_of(node));
   if (node.kind == NodeKind::kernel) {
     prepare_kernel(node);
   } else {
     prepare_operation(node);
   }
+  if (checker != nullptr) checker->guard_views(node);
 }
 
 void run_part(Node& node, int part) {
   if (node.kind == NodeKind::operation) {
-    if (node.operation.run) node.operation.run(part);
+    if (const Operation& operation = node.what(); operation.run) operation.run(part);
     return;
   }
   KernelCall& call = node.kernel;
@@ -109,16 +114,17 @@ void run_part(Node& node, int part) {
 
 std::string name_of(const Node& node) {
   if (node.kind == NodeKind::kernel) return node.kernel.name != nullptr ? node.kernel.name : kernel_name(node.kernel.kernel);
-  return node.operation.name;
+  return node.what().name;
 }
 
 std::vector<Touch> touches_of(Node& node) {
-  if (node.kind != NodeKind::kernel) return node.operation.touches;
+  if (node.kind != NodeKind::kernel) return node.what().touches;
   std::vector<Touch> touches;
   for (int i = 0; i < node.kernel.signature->count; ++i) {
     const Argument& argument = node.kernel.signature->arguments[i];
     if (argument.kind == ArgumentKind::value) continue;
     const AnyView view = view_of(node.kernel.packed(), argument);
+    if (view.count <= 0) continue;
     touches.push_back({view.data, static_cast<std::size_t>(view.count) * argument.element, argument.kind == ArgumentKind::write});
   }
   return touches;

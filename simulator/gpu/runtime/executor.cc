@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <utility>
 
+#include "checker.h"
+
 namespace lockstep::sim {
 
-Executor::Executor(int devices, int workers, std::uint64_t seed) : seed_(seed), random_(seed) {
+Executor::Executor(int devices, int workers, std::uint64_t seed, Checker* check) : check_(check), seed_(seed), random_(seed) {
   for (int d = 0; d < devices; ++d) {
     Device& device = devices_.emplace_back();
     device.legacy = streams_.take();
@@ -16,9 +18,10 @@ Executor::Executor(int devices, int workers, std::uint64_t seed) : seed_(seed), 
     device.legacy->alive = true;
   }
   if (devices == 0) return;
-  threads_.reserve(static_cast<std::size_t>(workers) + 1);
+  threads_.reserve(static_cast<std::size_t>(workers) + 2);
   for (int w = 0; w < workers; ++w) threads_.emplace_back([this, w] { work(w); });
   threads_.emplace_back([this] { work_for_host(); });
+  if (check_ != nullptr && check_->checks().deadlock) threads_.emplace_back([this] { watch_for_deadlock(); });
 }
 
 Executor::~Executor() { stop(); }
@@ -32,22 +35,25 @@ void Executor::stop() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-Stream* Executor::create_stream(int device, unsigned flags) {
+Stream* Executor::create_stream(int device, unsigned flags, bool counted) {
   Stream* const stream = streams_.take();
   const Lock lock(mutex_);
   stream->device = device;
   stream->flags = flags;
   stream->legacy = false;
+  stream->counted = counted;
   devices_[static_cast<std::size_t>(device)].streams.push_back(stream);
   stream->alive.store(true, std::memory_order_release);
-  ++live_streams_;
+  if (counted) ++live_streams_;
+  if (check_ != nullptr) check_->created(stream);
   return stream;
 }
 
 void Executor::destroy_stream(Stream* stream) {
   const Lock lock(mutex_);
   stream->alive.store(false, std::memory_order_release);
-  --live_streams_;
+  if (stream->counted) --live_streams_;
+  if (check_ != nullptr) check_->destroyed(stream);
   if (!stream->pending()) {
     std::erase(devices_[static_cast<std::size_t>(stream->device)].streams, stream);
     streams_.put_back(stream);
@@ -75,47 +81,101 @@ void Executor::destroy_event(Event* event) {
   events_.put_back(event);
 }
 
-Node* Executor::take_node(NodeKind kind) {
+Node* Executor::take_nodes(std::size_t count) {
   const Lock lock(pool_mutex_);
-  if (unused_ == nullptr) {
-    nodes_.push_back(std::make_unique<Node>());
-    unused_ = nodes_.back().get();
+  Node* first = nullptr;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (unused_ == nullptr) {
+      nodes_.push_back(std::make_unique<Node>());
+      unused_ = nodes_.back().get();
+    }
+    Node* const node = unused_;
+    unused_ = node->next;
+    node->next = first;
+    first = node;
   }
-  Node* const node = unused_;
-  unused_ = node->next;
-  node->next = nullptr;
+  return first;
+}
+
+Node* Executor::take_node(NodeKind kind) {
+  Node* const node = take_nodes(1);
   node->kind = kind;
   node->parts = 1;
+  node->event = nullptr;
+  node->planned = cudaSuccess;
   return node;
+}
+
+void Executor::put_back(Node* node) {
+  release(*node);
+  node->gate.reset();
+  node->after.clear();
+  const Lock lock(pool_mutex_);
+  node->next = unused_;
+  unused_ = node;
 }
 
 void Executor::append(Stream* stream, Node* node) {
   int awake = 0;
   {
     const Lock lock(mutex_);
-    Device& device = devices_[static_cast<std::size_t>(stream->device)];
-    if (stream->legacy) {
-      for (Stream* other : device.streams) {
-        if (other->blocking() && other->pending()) node->after.push_back({other, other->submitted});
-      }
-    } else if (stream->blocking() && device.legacy->pending()) {
-      node->after.push_back({device.legacy, device.legacy->submitted});
+    if (append_locked(stream, node)) awake = workers_to_wake();
+  }
+  wake(awake);
+}
+
+bool Executor::append_locked(Stream* stream, Node* node) {
+  Device& device = devices_[static_cast<std::size_t>(stream->device)];
+  if (stream->legacy) {
+    for (Stream* other : device.streams) {
+      if (other->blocking() && (other->pending() || check_ != nullptr)) node->after.push_back({other, other->submitted});
     }
-    node->stream = stream;
-    node->sequence = ++stream->submitted;
-    if (node->kind == NodeKind::kernel) node->kernel.seed = seed_ * 0x9e3779b97f4a7c15U + node->sequence;
-    if (node->kind == NodeKind::record) {
-      node->record = ++node->event->records;
-      node->event->last = {stream, node->sequence};
-    } else if (node->kind == NodeKind::wait && node->event->last.stream != nullptr) {
-      node->after.push_back(node->event->last);
+    if (check_ != nullptr) {
+      for (const Moment& gone : check_->retired(stream->device, true)) node->after.push_back(gone);
     }
-    (stream->head == nullptr ? stream->head : stream->tail->next) = node;
-    stream->tail = node;
-    if (!stream->busy) {
-      make_ready(stream);
-      awake = workers_to_wake();
+  } else if (stream->blocking() && (device.legacy->pending() || check_ != nullptr)) {
+    node->after.push_back({device.legacy, device.legacy->submitted});
+  }
+  if (device.fence.stream != nullptr) {
+    if (passed(device.fence) && check_ == nullptr) {
+      device.fence = {};
+    } else {
+      node->after.push_back(device.fence);
     }
+  }
+  node->stream = stream;
+  node->sequence = ++stream->submitted;
+  if (node->kind == NodeKind::kernel) node->kernel.seed = seed_ * 0x9e3779b97f4a7c15U + node->sequence;
+  if (node->kind == NodeKind::record) {
+    node->record = ++node->event->records;
+    node->event->last = {stream, node->sequence};
+  } else if (node->kind == NodeKind::wait && node->event != nullptr && node->event->last.stream != nullptr) {
+    node->after.push_back(node->event->last);
+  }
+  if (check_ != nullptr) check_->issued(*node);
+  (stream->head == nullptr ? stream->head : stream->tail->next) = node;
+  stream->tail = node;
+  if (stream->busy) return false;
+  make_ready(stream);
+  return true;
+}
+
+void Executor::append_fenced(Stream* stream, Node* node, const std::vector<int>& devices) {
+  int awake = 0;
+  {
+    const Lock lock(mutex_);
+    for (const int d : devices) {
+      const Device& device = devices_[static_cast<std::size_t>(d)];
+      const auto before = [&](Stream* other) {
+        if (other != stream && (other->pending() || check_ != nullptr)) node->after.push_back({other, other->submitted});
+      };
+      before(device.legacy);
+      if (!passed(device.fence) || check_ != nullptr) node->after.push_back(device.fence);
+      for (Stream* other : device.streams) before(other);
+    }
+    append_locked(stream, node);
+    for (const int d : devices) devices_[static_cast<std::size_t>(d)].fence = {stream, node->sequence};
+    awake = workers_to_wake();
   }
   wake(awake);
 }
@@ -154,6 +214,17 @@ Moment Executor::last_of(const Stream* stream) {
 }
 
 void Executor::wait(const Moment& moment) {
+  sleep_until(moment);
+  if (check_ != nullptr) check_->host_saw(moment);
+}
+
+bool Executor::has_passed(const Moment& moment) {
+  if (!passed(moment)) return false;
+  if (check_ != nullptr) check_->host_saw(moment);
+  return true;
+}
+
+void Executor::sleep_until(const Moment& moment) {
   if (spin_until(4, [&] { return passed(moment); })) return;
   // Kept with the thread: the one that wakes us may still be ringing when we have long gone on.
   static thread_local HostWait mine;
@@ -171,9 +242,12 @@ std::vector<Moment> Executor::pending_of_device(int device, bool blocking_only) 
   std::vector<Moment> moments;
   const Lock lock(mutex_);
   const Device& here = devices_[static_cast<std::size_t>(device)];
-  if (here.legacy->pending()) moments.push_back({here.legacy, here.legacy->submitted});
+  if (here.legacy->pending() || check_ != nullptr) moments.push_back({here.legacy, here.legacy->submitted});
   for (Stream* stream : here.streams) {
-    if (stream->pending() && (stream->blocking() || !blocking_only)) moments.push_back({stream, stream->submitted});
+    if ((stream->pending() || check_ != nullptr) && (stream->blocking() || !blocking_only)) moments.push_back({stream, stream->submitted});
+  }
+  if (check_ != nullptr) {  // what is done counts as well: the host learns that it is
+    for (const Moment& gone : check_->retired(device, blocking_only)) moments.push_back(gone);
   }
   return moments;
 }
@@ -188,14 +262,16 @@ void Executor::wait_device(int device) {
 }
 
 bool Executor::is_idle(Stream* stream) {
-  if (stream->legacy) return pending_of_device(stream->device, true).empty();
-  return passed(last_of(stream));
+  if (!stream->legacy) return has_passed(last_of(stream));
+  const std::vector<Moment> moments = pending_of_device(stream->device, true);
+  return std::all_of(moments.begin(), moments.end(), [this](const Moment& moment) { return has_passed(moment); });
 }
 
 void Executor::fail(int device, cudaError_t status, const std::string& what) {
   auto expected = cudaSuccess;
   if (!devices_[static_cast<std::size_t>(device)].error.compare_exchange_strong(expected, status, std::memory_order_acq_rel)) return;
   std::fprintf(stderr, "virtual GPU %d: %s: %s\n", device, cudaGetErrorName(status), what.c_str());
+  if (check_ != nullptr) check_->report(what);
 }
 
 void Executor::clear_errors() {

@@ -21,16 +21,18 @@
 
 namespace lockstep::sim {
 
+class Checker;
+
 class Executor {
  public:
-  Executor(int devices, int workers, std::uint64_t seed);
+  Executor(int devices, int workers, std::uint64_t seed, Checker* check = nullptr);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
   void stop();  // workers finish the part they are at and go
 
   Stream* legacy_stream(int device) { return devices_[static_cast<std::size_t>(device)].legacy; }
-  Stream* create_stream(int device, unsigned flags);
+  Stream* create_stream(int device, unsigned flags, bool counted = true);
   void destroy_stream(Stream* stream);  // queued work still runs
   bool valid(const Stream* stream) const { return streams_.valid(stream); }
 
@@ -42,7 +44,13 @@ class Executor {
 
   // A node to fill in, and the end of the stream's queue. Ties to the legacy stream are added here.
   Node* take_node(NodeKind kind);
+  void put_back(Node* node);  // one that was not appended after all
   void append(Stream* stream, Node* node);
+  // Behind everything that was queued on these devices, and before everything that will be.
+  void append_fenced(Stream* stream, Node* node, const std::vector<int>& devices);
+  // All of a graph, with one lock: the launch is complete when the returned moment has passed. `lanes` are the streams of the
+  // graph's lanes, `previous` the last launch of it.
+  Moment append_graph(Stream* stream, const std::shared_ptr<const GraphBody>& body, const std::vector<Stream*>& lanes, Moment previous);
   void open(Gate& gate);
 
   // The host's side.
@@ -56,6 +64,7 @@ class Executor {
     return moment.stream == nullptr || moment.stream->completed.load(std::memory_order_acquire) >= moment.sequence;
   }
   void wait(const Moment& moment);
+  bool has_passed(const Moment& moment);  // as the host learns it
   void wait_stream(Stream* stream);  // the legacy stream: all blocking streams of its device too
   void wait_device(int device);
   bool is_idle(Stream* stream);
@@ -75,12 +84,21 @@ class Executor {
   struct Device {
     Stream* legacy = nullptr;
     std::vector<Stream*> streams;  // created, and destroyed ones until their work is done
+    Moment fence;                  // what is appended now waits for it
     std::atomic<cudaError_t> error{cudaSuccess};
   };
   using Lock = std::unique_lock<SpinMutex>;
 
+  bool append_locked(Stream* stream, Node* node);  // true: the stream was idle
+  Node* take_nodes(std::size_t count);             // linked by `next`
   void work(int index);
   void work_for_host();
+  void sleep_until(const Moment& moment);
+  void watch_for_deadlock();  // in check/deadlock.cc, as the next three
+  struct Stuck;
+  Stuck find_stuck();
+  std::string describe_stuck(const Stuck& stuck);
+  void release_stuck(const Stuck& stuck);
   bool seeded() const { return seed_ != 0; }
   Stream* pick(Lock& lock);
   void start(Stream* stream, Lock& lock);
@@ -97,8 +115,10 @@ class Executor {
   template <typename Run>
   void guarded(Node& node, const Run& run);
   void clean(Node& node);
+  static void release(Node& node);
   std::vector<Moment> pending_of_device(int device, bool blocking_only);
 
+  Checker* const check_;  // null unless check mode is on
   SpinMutex mutex_;
   std::deque<Device> devices_;
   Slots<Stream> streams_;

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <iterator>
 #include <new>
+#include <utility>
+
+#include "checker.h"
 
 namespace lockstep::sim {
 
@@ -37,14 +40,15 @@ constinit thread_local Remembered remembered;
 
 }  // namespace
 
-Memory::Memory(int devices, std::size_t bytes_per_device, bool check) : bytes_per_device_(bytes_per_device), check_(check) {
+Memory::Memory(int devices, std::size_t bytes_per_device, Checker* checker)
+    : bytes_per_device_(bytes_per_device), checker_(checker), check_(checker != nullptr && checker->checks().memory) {
   if (devices == 0) return;
   const std::size_t stride = 2 * round_up(bytes_per_device, kPage) + kPage;
   const std::size_t bytes = stride * static_cast<std::size_t>(devices);
-  map_.begin = reserve(bytes, check ? PROT_NONE : PROT_READ | PROT_WRITE);
+  map_.begin = reserve(bytes, check_ ? PROT_NONE : PROT_READ | PROT_WRITE);
   map_.bytes = bytes;
   map_.stride = stride;
-  if (check) map_.delta = reserve(bytes, PROT_READ | PROT_WRITE) - map_.begin;
+  if (check_) map_.delta = reserve(bytes, PROT_READ | PROT_WRITE) - map_.begin;
   devices_.resize(static_cast<std::size_t>(devices));
   for (int d = 0; d < devices; ++d) devices_[static_cast<std::size_t>(d)].free[map_.begin + static_cast<std::size_t>(d) * stride] = stride;
 }
@@ -63,27 +67,46 @@ void* Memory::allocate(int device, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     Device& here = devices_[static_cast<std::size_t>(device)];
     if (rounded < bytes || rounded > bytes_per_device_ - here.used) return nullptr;
-    const auto hole = std::find_if(here.free.begin(), here.free.end(), [&](const auto& h) { return h.second >= rounded; });
+    const auto fitting = [&] {
+      return std::find_if(here.free.begin(), here.free.end(), [&](const auto& h) { return h.second >= rounded; });
+    };
+    auto hole = fitting();
+    for (; hole == here.free.end() && !here.resting.empty(); hole = fitting()) wake_oldest(here);
     if (hole == here.free.end()) return nullptr;
     begin = hole->first;
     const std::size_t rest = hole->second - rounded;
     here.free.erase(hole);
     if (rest > 0) here.free[begin + rounded] = rest;
     here.used += rounded;
-    blocks_[begin] = Block{begin, bytes, device};
+    blocks_[begin] = Block{begin, bytes, device, false};
   }
   // NaN in every floating-point type. Not all of a huge block: its pages may never be used.
   if (check_) std::memset(reinterpret_cast<void*>(begin + map_.delta), 0xff, std::min(rounded, kFilledBytes));
+  if (checker_ != nullptr) checker_->allocated(device, begin, bytes);
   return reinterpret_cast<void*>(begin);
 }
 
-bool Memory::release(void* address) {
+bool Memory::begin_release(void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(reinterpret_cast<std::uintptr_t>(address));
+  return found != blocks_.end() && !std::exchange(found->second.going, true);
+}
+
+void Memory::wake_oldest(Device& device) {
+  const auto [begin, bytes] = device.resting.front();
+  device.resting.pop_front();
+  device.resting_bytes -= bytes;
+  give_back(device, begin, bytes);
+}
+
+bool Memory::release(void* address, const CallSite* site) {
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(begin);
   if (found == blocks_.end()) return false;
   Device& here = devices_[static_cast<std::size_t>(found->second.device)];
   const std::size_t bytes = round_up(found->second.bytes, kAlignment);
+  if (checker_ != nullptr) checker_->released(begin, site != nullptr ? *site : call_site());
   blocks_.erase(found);
   epoch_.fetch_add(1, std::memory_order_release);
   here.used -= bytes;
@@ -94,27 +117,39 @@ bool Memory::release(void* address) {
     const std::uintptr_t last = (real + bytes) / kPage * kPage;
     madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
   }
-  auto hole = here.free.emplace(begin, bytes).first;
-  if (const auto after = std::next(hole); after != here.free.end() && begin + bytes == after->first) {
-    hole->second += after->second;
-    here.free.erase(after);
+  if (check_) {
+    // Who still uses the memory is to be noticed, and not to find somebody else's.
+    here.resting.emplace_back(begin, bytes);
+    here.resting_bytes += bytes;
+    while (here.resting_bytes > bytes_per_device_ / 2) wake_oldest(here);
+  } else {
+    give_back(here, begin, bytes);
   }
-  if (hole != here.free.begin()) {
+  return true;
+}
+
+void Memory::give_back(Device& device, std::uintptr_t begin, std::size_t bytes) {
+  auto hole = device.free.emplace(begin, bytes).first;
+  if (const auto after = std::next(hole); after != device.free.end() && begin + bytes == after->first) {
+    hole->second += after->second;
+    device.free.erase(after);
+  }
+  if (hole != device.free.begin()) {
     const auto before = std::prev(hole);
     if (before->first + before->second == begin) {
       before->second += hole->second;
-      here.free.erase(hole);
+      device.free.erase(hole);
     }
   }
-  return true;
 }
 
 void* Memory::allocate_host(std::size_t bytes) {
   void* const at = std::aligned_alloc(kPage, round_up(std::max<std::size_t>(bytes, 1), kPage));
   if (at == nullptr) return nullptr;
-  const std::lock_guard lock(mutex_);
   const auto begin = reinterpret_cast<std::uintptr_t>(at);
-  host_blocks_[begin] = Block{begin, bytes, kHostDevice};
+  if (checker_ != nullptr) checker_->allocated(kHostDevice, begin, bytes);
+  const std::lock_guard lock(mutex_);
+  host_blocks_[begin] = Block{begin, bytes, kHostDevice, false};
   return at;
 }
 
@@ -122,6 +157,7 @@ bool Memory::release_host(void* address) {
   {
     const std::lock_guard lock(mutex_);
     if (host_blocks_.erase(reinterpret_cast<std::uintptr_t>(address)) == 0) return false;
+    if (checker_ != nullptr) checker_->released(reinterpret_cast<std::uintptr_t>(address), call_site());
     epoch_.fetch_add(1, std::memory_order_release);
   }
   std::free(address);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -24,22 +25,29 @@ struct Block {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;
   int device = kHostDevice;
+  bool going = false;  // somebody is about to release it
 
   bool contains(std::uintptr_t address, std::size_t n) const {
     return address >= begin && address - begin <= bytes && n <= bytes - (address - begin);
   }
 };
 
+class Checker;
+struct CallSite;
+
 class Memory {
  public:
-  // In check mode device addresses cannot be dereferenced; their bytes are elsewhere, at a constant distance.
-  Memory(int devices, std::size_t bytes_per_device, bool check);
+  // When memory is checked, device addresses cannot be dereferenced: their bytes are elsewhere, at a constant distance. And a freed
+  // block's addresses are not used again soon.
+  Memory(int devices, std::size_t bytes_per_device, Checker* checker);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
   void* allocate(int device, std::size_t bytes);  // nullptr: does not fit
-  bool release(void* address);                    // false: not the begin of a live block
+  bool begin_release(void* address);              // false: not a live block's begin, or somebody was first
+  // False: not the begin of a live block. `site`: who frees it, when that is not the caller.
+  bool release(void* address, const CallSite* site = nullptr);
   void* allocate_host(std::size_t bytes);
   bool release_host(void* address);
 
@@ -59,9 +67,14 @@ class Memory {
   struct Device {
     std::map<std::uintptr_t, std::size_t> free;  // begin -> bytes, neighbours joined
     std::size_t used = 0;
+    std::deque<std::pair<std::uintptr_t, std::size_t>> resting;  // freed, oldest first; not to be used again yet
+    std::size_t resting_bytes = 0;
   };
+  static void give_back(Device& device, std::uintptr_t begin, std::size_t bytes);
+  static void wake_oldest(Device& device);
 
   std::size_t bytes_per_device_ = 0;
+  Checker* const checker_;
   bool check_ = false;
   AddressMap map_;
   mutable std::mutex mutex_;

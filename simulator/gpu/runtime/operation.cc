@@ -51,8 +51,8 @@ Cost cost_of_views(const Signature& signature, const std::byte* packed) {
   return cost;
 }
 
-cudaError_t launch_on(const cudaLaunchConfig_t* config, void (*kernel)(), const Signature& signature, const std::byte* packed) {
-  const LaunchNote note = take_launch_note();
+cudaError_t launch_on(const cudaLaunchConfig_t* config, void (*kernel)(), const Signature& signature, const std::byte* packed,
+                      const LaunchNote& note) {
   if (const cudaError_t status = ready_to_use_device()) return status;
   if (config == nullptr) return cudaErrorInvalidValue;
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
@@ -78,11 +78,33 @@ cudaError_t launch_on(const cudaLaunchConfig_t* config, void (*kernel)(), const 
   const auto blocks = static_cast<std::int64_t>(call.grid.x) * call.grid.y * call.grid.z;
   const int most = call.mode == KernelMode::faithful ? here.config.workers : parts_for(call.cost);
   node->parts = static_cast<int>(std::min<std::int64_t>(most, blocks));
-  here.executor.append(stream, node);
-  return cudaSuccess;
+  return submit(stream, node);
 }
 
 }  // namespace
+
+cudaError_t submit(Stream* stream, Node* node) {
+  Runtime& here = runtime();
+  if (here.captures.any()) {
+    cudaError_t status = cudaSuccess;
+    if (here.captures.take(stream, *node, &status)) {
+      here.executor.put_back(node);
+      return status;
+    }
+  }
+  if (faults_armed.load(std::memory_order_relaxed) && node->kind != NodeKind::gate) {
+    const OperationFault fault = planned_operation_fault(stream->device);
+    node->planned = fault.error;
+    if (fault.hang || fault.stall_ms > 0) {
+      Node* const stop = here.executor.take_node(NodeKind::gate);
+      stop->gate = make_gate(1 << 30, "stall");
+      open_after(stop->gate, fault);
+      here.executor.append(stream, stop);
+    }
+  }
+  here.executor.append(stream, node);
+  return cudaSuccess;
+}
 
 cudaError_t enqueue(cudaStream_t handle, Operation operation) {
   const auto [stream, status] = usable(handle);
@@ -91,8 +113,7 @@ cudaError_t enqueue(cudaStream_t handle, Operation operation) {
   Node* const node = executor.take_node(NodeKind::operation);
   node->parts = std::max(1, operation.parts);
   node->operation = std::move(operation);
-  executor.append(stream, node);
-  return cudaSuccess;
+  return submit(stream, node);
 }
 
 cudaError_t enqueue_gate(cudaStream_t handle, std::shared_ptr<Gate> gate) {
@@ -101,8 +122,7 @@ cudaError_t enqueue_gate(cudaStream_t handle, std::shared_ptr<Gate> gate) {
   Executor& executor = runtime().executor;
   Node* const node = executor.take_node(NodeKind::gate);
   node->gate = std::move(gate);
-  executor.append(stream, node);
-  return cudaSuccess;
+  return submit(stream, node);
 }
 
 int device_of(cudaStream_t handle) {
@@ -122,7 +142,8 @@ int parts_for(const Cost& cost) {
 }
 
 cudaError_t launch(const cudaLaunchConfig_t* config, void (*kernel)(), const Signature& signature, const std::byte* packed) {
-  return remember(launch_on(config, kernel, signature, packed));
+  const LaunchNote note = take_launch_note();
+  return called("cudaLaunchKernelEx", [&] { return launch_on(config, kernel, signature, packed, note); });
 }
 
 }  // namespace lockstep::sim

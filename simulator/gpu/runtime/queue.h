@@ -22,6 +22,10 @@ struct Moment {
   std::uint64_t sequence = 0;
 };
 
+struct GraphBody;
+struct NodeCheck;  // of simulator/gpu/check
+class Clock;
+
 // A kernel launch without allocation: the packed arguments are inside unless they are unusually many.
 struct KernelCall {
   static constexpr std::size_t kInline = 320;
@@ -36,6 +40,7 @@ struct KernelCall {
   std::unique_ptr<std::byte[]> outside;
 
   std::byte* packed() { return outside ? outside.get() : inside; }
+  const std::byte* packed() const { return outside ? outside.get() : inside; }
 };
 
 enum class NodeKind : std::uint8_t { operation, kernel, record, wait, gate };
@@ -55,6 +60,14 @@ struct Node {
   Event* event = nullptr;
   std::uint64_t record = 0;
   std::shared_ptr<Gate> gate;
+
+  cudaError_t planned = cudaSuccess;      // faults.h: it fails when it runs
+  const Operation* borrowed = nullptr;    // of a graph: used instead of `operation`
+  std::shared_ptr<const GraphBody> body;  // which owns the borrowed one
+
+  std::shared_ptr<NodeCheck> check;  // null unless check mode is on
+
+  const Operation& what() const { return borrowed != nullptr ? *borrowed : operation; }
 };
 
 // A host thread that sleeps until a moment has passed.
@@ -74,6 +87,7 @@ class Gate {
   std::string name;
   bool open = false;
   std::vector<Stream*> arrived;
+  std::shared_ptr<Clock> clock;  // what all that have come know; check mode
 };
 
 }  // namespace lockstep::sim
@@ -83,7 +97,8 @@ struct CUstream_st {
   int device = 0;
   unsigned flags = 0;
   bool legacy = false;
-  bool busy = false;  // ready, running or parked
+  bool counted = true;  // among the streams that somebody must destroy
+  bool busy = false;    // ready, running or parked
   lockstep::sim::Node* head = nullptr;
   lockstep::sim::Node* tail = nullptr;
   std::uint64_t submitted = 0;

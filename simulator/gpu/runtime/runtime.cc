@@ -3,6 +3,9 @@
 #include <cstdio>
 #include <utility>
 
+#include "checker.h"
+#include "segfault.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -29,16 +32,48 @@ struct StopAtExit {
   StopAtExit& operator=(const StopAtExit&) = delete;
 };
 
+// The calling thread's own streams, made when it first asks for one.
+class OwnStreams {
+ public:
+  OwnStreams() = default;
+  ~OwnStreams() {
+    if (unloading.load(std::memory_order_relaxed)) return;
+    for (Stream* stream : streams_) {
+      if (stream != nullptr) runtime().executor.destroy_stream(stream);
+    }
+  }
+  OwnStreams(const OwnStreams&) = delete;
+  OwnStreams& operator=(const OwnStreams&) = delete;
+
+  Stream* on(int device) {
+    streams_.resize(static_cast<std::size_t>(runtime().devices()));
+    Stream*& stream = streams_[static_cast<std::size_t>(device)];
+    if (stream == nullptr) stream = runtime().executor.create_stream(device, cudaStreamDefault, false);
+    return stream;
+  }
+
+ private:
+  std::vector<Stream*> streams_;
+};
+
 }  // namespace
 
 Runtime::Runtime()
     : config(sim::config()),
-      memory(config.problem.empty() ? config.machine.gpus : 0, config.machine.memory_bytes, config.check),
+      checker(config.check ? std::make_unique<Checker>(config.check, std::chrono::milliseconds(config.check_grace_ms)) : nullptr),
+      memory(config.problem.empty() ? config.machine.gpus : 0, config.machine.memory_bytes, checker.get()),
       peers(static_cast<std::size_t>(config.machine.gpus) * static_cast<std::size_t>(config.machine.gpus)),
       kernels(config.kernels),
-      executor(config.problem.empty() ? config.machine.gpus : 0, config.workers, config.seed) {
-  if (!config.problem.empty()) std::fprintf(stderr, "virtual GPU: %s\n", config.problem.c_str());
+      executor(config.problem.empty() ? config.machine.gpus : 0, config.workers, config.seed, checker.get()) {
+  if (config.check.memory) watch_for_segfaults();
+  if (!config.problem.empty()) {
+    std::fprintf(stderr, "virtual GPU: %s\n", config.problem.c_str());
+  } else if (!config.faults.empty()) {
+    arm_faults(config.faults);
+  }
 }
+
+Runtime::~Runtime() = default;
 
 Runtime& runtime() {
   static Forever forever;
@@ -72,6 +107,10 @@ cudaError_t ready_to_use_device() {
 Stream* stream_behind(cudaStream_t handle) {
   Executor& executor = runtime().executor;
   if (handle == nullptr || handle == cudaStreamLegacy) return executor.legacy_stream(current_device());
+  if (handle == cudaStreamPerThread) {
+    thread_local OwnStreams own;
+    return own.on(current_device());
+  }
   return executor.valid(handle) ? handle : nullptr;
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "checker.h"
 #include "execute.h"
 #include "executor.h"
 
@@ -139,7 +140,7 @@ void Executor::start(Stream* stream, Lock& lock) {
       break;
   }
   node.skipped = devices_[static_cast<std::size_t>(stream->device)].error.load(std::memory_order_relaxed) != cudaSuccess;
-  if (node.kind == NodeKind::operation && node.operation.kind == OperationKind::host_function) {
+  if (node.kind == NodeKind::operation && node.what().kind == OperationKind::host_function) {
     host_jobs_.push_back(&node);
     host_bell_.fetch_add(1, std::memory_order_release);
     lock.unlock();
@@ -160,6 +161,7 @@ bool Executor::waits(Node& node) {
       return true;
     }
   }
+  if (check_ != nullptr) check_->started(node);
   node.after.clear();
   return false;
 }
@@ -167,6 +169,7 @@ bool Executor::waits(Node& node) {
 void Executor::arrive(Node& node) {
   Gate& gate = *node.gate;
   if (!gate.open) {
+    if (check_ != nullptr) check_->reached_gate(node);
     gate.arrived.push_back(node.stream);
     if (static_cast<int>(gate.arrived.size()) < gate.expected) return;
     gate.open = true;
@@ -174,6 +177,7 @@ void Executor::arrive(Node& node) {
       if (stream != node.stream) make_ready(stream);  // finds the gate open
     }
   }
+  if (check_ != nullptr) check_->left_gate(node);
   const std::shared_ptr<Gate> keep = std::move(node.gate);
   complete(node);
 }
@@ -186,6 +190,7 @@ void Executor::run_alone(Node& node, Lock& lock) {
     guarded(node, [&] {
       prepare(node);
       for (int part = 0; part < node.parts; ++part) run_part(node, part);
+      if (check_ != nullptr) check_->after_run(node);
     });
   }
   clean(node);
@@ -234,6 +239,7 @@ void Executor::run_claimed(Lock& lock) {
   lock.lock();
   if (++node.finished < node.parts) return;
   lock.unlock();
+  if (check_ != nullptr) guarded(node, [&] { check_->after_run(node); });
   clean(node);
   lock.lock();
   complete(node);
@@ -242,7 +248,16 @@ void Executor::run_claimed(Lock& lock) {
 // Before the node counts as complete: whoever waits for it may look at what the operation held.
 void Executor::clean(Node& node) {
   operations_.fetch_add(1, std::memory_order_relaxed);
-  if (node.kind == NodeKind::operation) node.operation = Operation{};
+  release(node);
+}
+
+void Executor::release(Node& node) {
+  if (node.borrowed != nullptr) {
+    node.borrowed = nullptr;
+  } else if (node.kind == NodeKind::operation) {
+    node.operation = Operation{};
+  }
+  node.body.reset();
   node.kernel.outside.reset();
   node.part_order.clear();
 }
@@ -274,6 +289,7 @@ void Executor::complete(Node& node) {
       streams_.put_back(stream);
     }
   }
+  if (check_ != nullptr) node.check.reset();
   const Lock lock(pool_mutex_);
   node.next = unused_;
   unused_ = &node;

@@ -1,0 +1,23 @@
+// Where a call came from: a few return addresses, taken when the call is made and turned into names only when somebody asks.
+#pragma once
+
+#include <array>
+#include <string>
+
+namespace lockstep::sim {
+
+struct CallSite {
+  static constexpr int kFrames = 20;
+  std::array<void*, kFrames> frames{};
+  int count = 0;
+};
+
+CallSite call_site();
+
+// "cudaMemcpyAsync in lockstep::ops::copy, from lockstep::MirroredStep::train, from main". What lies inside the virtual GPU is left out.
+std::string describe(const CallSite& site);
+
+// The function that holds this address: its name without parameters and template arguments; empty when it has none.
+std::string function_at(const void* address);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,109 @@
+#include "order.h"
+
+#include <algorithm>
+
+namespace lockstep::sim {
+
+Order::Line& Order::line(const Stream* stream) {
+  const auto [found, fresh] = lines_.try_emplace(stream);
+  Line& line = found->second;
+  if (fresh) {
+    line.index = static_cast<int>(by_index_.size());
+    by_index_.push_back(&line);
+    line.history.emplace_back(0, std::make_shared<Clock>());
+    if (stream->legacy) line.name = "the legacy stream of device " + std::to_string(stream->device);
+  }
+  if (line.name.empty()) {
+    line.name = "stream " + std::to_string(++numbers_[stream->device]) + " of device " + std::to_string(stream->device);
+  }
+  return line;
+}
+
+void Order::created(const Stream* stream) {
+  const auto known = lines_.find(stream);
+  if (known != lines_.end()) known->second.name.clear();
+  line(stream);
+}
+
+void Order::destroyed(const Stream* stream) {
+  auto* const handle = const_cast<Stream*>(stream);
+  std::uint64_t& last = retired_[{stream->device, stream->blocking()}][handle];
+  last = std::max(last, stream->submitted);
+}
+
+std::vector<Moment> Order::retired(int device, bool blocking_only) const {
+  std::vector<Moment> moments;
+  for (const bool blocking : {true, false}) {
+    if (blocking_only && !blocking) continue;
+    const auto found = retired_.find({device, blocking});
+    if (found == retired_.end()) continue;
+    for (const auto& [stream, sequence] : found->second) moments.push_back({stream, sequence});
+  }
+  return moments;
+}
+
+std::vector<std::string> Order::known_to(const Stream* stream) {
+  const Line& here = line(stream);
+  std::vector<std::string> names;
+  for (const Line* other : by_index_) {
+    if (other != &here && here.now.of(other->index) > 0) names.push_back(other->name);
+  }
+  return names;
+}
+
+Clock Order::clock_at(const Moment& moment) {
+  const Line& there = line(moment.stream);
+  auto entry = std::upper_bound(there.history.begin(), there.history.end(), moment.sequence,
+                                [](std::uint64_t sequence, const auto& e) { return sequence < e.first; });
+  if (entry != there.history.begin()) --entry;
+  Clock clock = *entry->second;
+  clock.raise(there.index, moment.sequence);
+  return clock;
+}
+
+// A moment older than the kept history is taken for the oldest kept one: that may hide a race, and never makes one up.
+void Order::changed(Line& line, std::uint64_t sequence) {
+  constexpr std::size_t kKept = 1024;
+  line.history.emplace_back(sequence, std::make_shared<Clock>(line.now));
+  if (line.history.size() > kKept) line.history.pop_front();
+}
+
+void Order::started(const Stream* stream, std::uint64_t sequence, const std::vector<Moment>& waited,
+                    const std::shared_ptr<const Clock>& host) {
+  Line& here = line(stream);
+  bool news = false;
+  for (const Moment& moment : waited) {
+    if (moment.stream != nullptr && moment.stream != stream) news = here.now.join(clock_at(moment)) || news;
+  }
+  if (host != nullptr && host != here.host) {
+    news = here.now.join(*host) || news;
+    here.host = host;
+  }
+  if (news) changed(here, sequence);
+}
+
+void Order::reached_gate(const Stream* stream, std::uint64_t sequence, Clock& gate) {
+  const Line& here = line(stream);
+  gate.join(here.now);
+  gate.raise(here.index, sequence);
+}
+
+void Order::left_gate(const Stream* stream, std::uint64_t sequence, const Clock& gate) {
+  Line& here = line(stream);
+  if (here.now.join(gate)) changed(here, sequence);
+}
+
+void Order::host_saw(const Moment& moment) {
+  if (moment.stream == nullptr) return;
+  const Clock seen = clock_at(moment);
+  Clock now = *host_;
+  if (now.join(seen)) host_ = std::make_shared<const Clock>(std::move(now));
+}
+
+bool Order::before(const Access& access, const Stream* stream) {
+  if (access.stream < 0) return true;
+  const Line& here = line(stream);
+  return access.stream == here.index || here.now.of(access.stream) >= access.sequence;
+}
+
+}  // namespace lockstep::sim

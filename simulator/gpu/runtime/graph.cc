@@ -1,0 +1,92 @@
+// Launching a graph.
+#include "graph.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "executor.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+void copy_call(const CUgraphNode_st& from, KernelCall& to) {
+  const KernelCall& call = from.kernel;
+  const std::size_t bytes = call.signature->bytes;
+  to.kernel = call.kernel;
+  to.signature = call.signature;
+  to.name = call.name;
+  to.cost = call.cost;
+  to.grid = call.grid;
+  to.block = call.block;
+  to.mode = call.mode;
+  if (bytes > KernelCall::kInline) to.outside = std::make_unique<std::byte[]>(bytes);
+  std::memcpy(to.packed(), call.packed(), bytes);
+}
+
+}  // namespace
+
+Moment Executor::append_graph(Stream* stream, const std::shared_ptr<const GraphBody>& body, const std::vector<Stream*>& lanes,
+                              Moment previous) {
+  const std::size_t count = body->nodes.size();
+  const bool forks = lanes.size() > 1 || lanes[0] != nullptr;  // a null lane is the stream it is launched on
+  Node* unfilled = take_nodes(count);
+  Node* filled = nullptr;
+  for (std::size_t i = count; i-- > 0;) {
+    const CUgraphNode_st& from = body->nodes[i];
+    Node* const node = unfilled;
+    unfilled = node->next;
+    node->kind = from.kind;
+    node->parts = from.parts;
+    node->event = nullptr;
+    node->planned = cudaSuccess;
+    if (from.kind == NodeKind::kernel) {
+      copy_call(from, node->kernel);
+    } else {
+      node->borrowed = &from.operation;
+      node->body = body;
+    }
+    node->next = filled;
+    filled = node;
+  }
+  Node* const first = take_node(NodeKind::wait);
+  Node* const last = forks ? take_node(NodeKind::wait) : nullptr;
+
+  std::vector<std::uint64_t> sequences(count);
+  std::vector<Moment> ends(lanes.size());
+  int awake = 0;
+  Moment end;
+  {
+    const Lock lock(mutex_);
+    if (previous.stream != nullptr && previous.stream != stream && (!passed(previous) || check_ != nullptr)) first->after.push_back(previous);
+    append_locked(stream, first);
+    const Moment begin{stream, first->sequence};
+    for (std::size_t i = 0; i < count; ++i) {
+      const CUgraphNode_st& from = body->nodes[i];
+      const auto lane = static_cast<std::size_t>(from.lane);
+      Stream* const on = lanes[lane] != nullptr ? lanes[lane] : stream;
+      Node* const node = filled;
+      filled = node->next;
+      node->next = nullptr;
+      if (on != stream && ends[lane].stream == nullptr) node->after.push_back(begin);
+      for (const std::size_t other : from.after) {
+        Stream* const there = lanes[static_cast<std::size_t>(body->nodes[other].lane)];
+        node->after.push_back({there != nullptr ? there : stream, sequences[other]});
+      }
+      append_locked(on, node);
+      sequences[i] = node->sequence;
+      ends[lane] = {on, node->sequence};
+    }
+    if (forks) {
+      std::copy_if(ends.begin(), ends.end(), std::back_inserter(last->after),
+                   [&](const Moment& moment) { return moment.stream != nullptr && moment.stream != stream; });
+      append_locked(stream, last);
+    }
+    end = {stream, stream->submitted};
+    awake = workers_to_wake();
+  }
+  wake(awake);
+  return end;
+}
+
+}  // namespace lockstep::sim
