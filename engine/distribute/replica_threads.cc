@@ -17,6 +17,16 @@ std::string message_of(const std::exception_ptr& failure) {
   }
 }
 
+bool is_gave_up(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const GaveUp&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
 
 ReplicaThreads::ReplicaThreads(std::vector<int> devices) : finished_(devices.size(), 0), failures_(devices.size()) {
@@ -85,12 +95,17 @@ void ReplicaThreads::wait(const Deadline& deadline) {
     return true;
   };
   const bool in_time = changed_.wait_until(lock, deadline.at(), all_finished);
-  for (std::size_t r = 0; r < failures_.size(); ++r) {
-    if (finished_[r] == round_ && failures_[r]) {
-      const std::string text = "replica " + std::to_string(r) + ", " + what_ + ": " + message_of(failures_[r]);
-      if (in_time) failures_.assign(failures_.size(), nullptr);
-      throw Error(text);
+  std::vector<std::size_t> failed;  // those that failed by themselves first: what they drew others into comes after
+  for (const bool drawn_in : {false, true}) {
+    for (std::size_t r = 0; r < failures_.size(); ++r) {
+      if (finished_[r] == round_ && failures_[r] && is_gave_up(failures_[r]) == drawn_in) failed.push_back(r);
     }
+  }
+  if (!failed.empty() && (in_time || !is_gave_up(failures_[failed.front()]))) {
+    const std::size_t r = failed.front();
+    const std::string text = "replica " + std::to_string(r) + ", " + what_ + ": " + message_of(failures_[r]);
+    if (in_time) failures_.assign(failures_.size(), nullptr);
+    throw Error(text);
   }
   if (in_time) return;
   std::string late;

@@ -10,8 +10,14 @@
 #include <vector>
 
 #include "deadline.h"
+#include "lockstep/error.h"
 
 namespace lockstep {
+
+// What the others throw when one replica fails in the middle of a step: a consequence, never the news.
+struct GaveUp : Error {
+  using Error::Error;
+};
 
 class ReplicaThreads {
  public:

@@ -1,13 +1,16 @@
 // What a strategy holds: the logical GPUs its replicas live on and the algorithm that sums their gradients.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "cross_device_ops.h"
 #include "lockstep/strategy.h"
 #include "logical_gpu.h"
+#include "replica_threads.h"
 
 namespace lockstep {
 
@@ -19,6 +22,8 @@ struct Strategy::Impl {
   std::vector<LogicalGpu*> logical_gpus() const;  // in replica order
   const std::shared_ptr<CrossDeviceOps>& cross_device_ops() const { return cross_device_ops_; }
   std::string describe() const;
+  // On every replica's own host thread, at once. Not from inside such a function.
+  void run(const std::function<void(ReplicaContext&)>& function);
 
  private:
   std::string kind_;
@@ -26,6 +31,8 @@ struct Strategy::Impl {
   std::vector<std::unique_ptr<LogicalGpu>> gpus_;
   std::shared_ptr<CrossDeviceOps> cross_device_ops_;
   std::string why_;
+  std::mutex running_;
+  std::unique_ptr<ReplicaThreads> threads_;  // made by the first run
 };
 
 }  // namespace lockstep

@@ -1,13 +1,18 @@
 // Where a model's variables live and how its replicas stay equal.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "lockstep/distributed_dataset.h"
 #include "lockstep/logical.h"
+#include "lockstep/per_replica.h"
 
 namespace lockstep {
 
@@ -44,6 +49,47 @@ class Strategy {
     ScopeGuard& operator=(const ScopeGuard&) = delete;
   };
 
+  // Calls function(context, argument of this replica ...) on every replica at once, each on a host thread of its own; the context may
+  // be left out. Returns when all have returned: what they gave, by replica. An Error of one ends all of them and names it.
+  template <typename Function, typename... Arguments>
+  auto run(Function&& function, const PerReplica<Arguments>&... arguments) const {
+    const auto call = [&](ReplicaContext& context) -> decltype(auto) {
+      if constexpr (std::is_invocable_v<Function&, ReplicaContext&, const Arguments&...>) {
+        return function(context, arguments[context.replica_id_in_sync_group()]...);
+      } else {
+        return function(arguments[context.replica_id_in_sync_group()]...);
+      }
+    };
+    using Result = std::decay_t<decltype(call(std::declval<ReplicaContext&>()))>;
+    if constexpr (std::is_void_v<Result>) {
+      run_on_replicas([&](ReplicaContext& context) { call(context); });
+    } else {
+      std::vector<std::optional<Result>> results(static_cast<std::size_t>(num_replicas_in_sync()));
+      run_on_replicas(
+          [&](ReplicaContext& context) { results[static_cast<std::size_t>(context.replica_id_in_sync_group())].emplace(call(context)); });
+      std::vector<Result> values;
+      for (std::optional<Result>& result : results) values.push_back(std::move(*result));
+      return PerReplica<Result>(std::move(values));
+    }
+  }
+
+  // Over replicas, added in their order.
+  double reduce(ReduceOp op, const PerReplica<double>& value) const;
+  Array reduce(ReduceOp op, const PerReplica<Array>& value) const;
+  // Over replicas and along that axis, so that replicas with more samples count for more.
+  Array reduce(ReduceOp op, const PerReplica<Array>& value, int axis) const;
+  // The replicas' arrays one behind the other along that axis.
+  Array gather(const PerReplica<Array>& value, int axis = 0) const;
+
+  // Global batches, each cut among the replicas; some may get none of a short one.
+  DistributedDataset distribute(const Dataset& dataset) const;
+  // The function makes the dataset of this process, batched for one replica; replicas take batches in turn.
+  DistributedDataset distribute_from_function(const std::function<Dataset(const InputContext&)>& function) const;
+
+  // A scope's own losses: sum / global batch, so that adding up the replicas' results is the mean over the global batch. Without a
+  // global batch size: as if all replicas had as many samples as this one.
+  double compute_average_loss(const Array& per_example_loss, const Array& sample_weight = {}, std::int64_t global_batch_size = 0) const;
+
   struct Impl;
   const std::shared_ptr<Impl>& impl() const { return impl_; }
   // The strategy of the innermost scope of this thread; outside any, one device: the first GPU.
@@ -51,6 +97,7 @@ class Strategy {
 
  protected:
   explicit Strategy(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  void run_on_replicas(const std::function<void(ReplicaContext&)>& function) const;
   std::shared_ptr<Impl> impl_;
 };
 
