@@ -22,6 +22,9 @@ EXCEPTIONS = {
                 "says which release it is"),
     "part": ({"cudaDeviceProp", "cudaPointerAttributes"}, "has only the fields that are used: each is compared, the size is not"),
 }
+# Names that older releases do not have yet. Where NVIDIA's header has them they are compared as all others.
+NEWER = {"CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE", "CUDNN_STATUS_BAD_PARAM_CUDA_GRAPH_MISMATCH",
+         "CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API"}
 # CUDA's own words, which NVIDIA's compiler knows without a header.
 LANGUAGE = {"__host__", "__device__", "__global__", "__shared__", "__forceinline__", "__launch_bounds__", "__constant__"}
 
@@ -137,6 +140,9 @@ def main():
 
     names = [n for n in names_of(given.compiler, given.header, given.ours, wanted, given.option)
              if n.name not in LANGUAGE and not n.name.startswith("LOCKSTEP_")]
+    their_text = next((Path(d) / given.header).read_text(errors="replace") for d in theirs if (Path(d) / given.header).is_file())
+    newer = [n.name for n in names if n.name in NEWER and not re.search(rf"\b{n.name}\b", their_text)]
+    names = [n for n in names if n.name not in newer]
     missing = [n.name for n in names if n.kind == "template" and n.name not in TEMPLATES]
     if missing:
         sys.exit(f"{given.header}: say in TEMPLATES how to call {', '.join(missing)}")
@@ -161,6 +167,8 @@ def main():
         here = [n.name for n in names if n.name in excepted]
         if here:
             print(f"{', '.join(here)}: {why}")
+    if newer:
+        print(f"{', '.join(newer)}: newer than NVIDIA's header here")
     kinds = ", ".join(f"{count} {kind}s" for kind, count in sorted(Counter(re.match(r"\w+", a).group() for a in ours).items()))
     print(f"{given.header}: {len(names)} names extracted, {len(ours)} compared ({kinds}), {len(different)} differ")
     return 1 if different else 0

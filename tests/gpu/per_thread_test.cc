@@ -90,6 +90,24 @@ TEST_F(PeerCopyTest, CopyInTurnIsBehindAllWorkOfBothDevicesAndBeforeWhatComes) {
   ASSERT_CUDA(cudaSetDevice(0));
 }
 
+TEST_F(PeerCopyTest, AsynchronousCopyTakesItsTurnInItsStream) {
+  const TestStream stream;
+  const DeviceArray<int> source(std::vector<int>(1000, 1));
+  ASSERT_CUDA(cudaSetDevice(1));
+  const DeviceArray<int> target(std::vector<int>(1000, 0));
+  ASSERT_CUDA(cudaSetDevice(0));
+  Hold hold(stream);
+  ASSERT_CUDA(cudaMemsetAsync(source.data(), 7, source.bytes(), stream));
+  ASSERT_CUDA(cudaMemcpyPeerAsync(target.data(), 1, source.data(), 0, 999 * sizeof(int), stream));  // needs no peer access
+  ASSERT_CUDA(cudaMemsetAsync(source.data(), 9, source.bytes(), stream));
+  EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady);
+  hold.release();
+  ASSERT_CUDA(cudaStreamSynchronize(stream));
+  std::vector<int> expected(1000, 0x07070707);
+  expected.back() = 0;
+  EXPECT_EQ(target.get(), expected);
+}
+
 TEST_F(PeerCopyTest, WrongOwnersAreRefused) {
   const DeviceArray<int> source(4), target(4);
   EXPECT_EQ(cudaMemcpyPeer(target.data(), 1, source.data(), 0, 16), cudaErrorInvalidValue);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "faults.h"
 #include "product.h"
 
 // The device that was current when the handle was made is the handle's device.
@@ -70,6 +71,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
                               cublasLtMatrixLayout_t Cdesc, void* D, cublasLtMatrixLayout_t Ddesc, const cublasLtMatmulAlgo_t* algo,
                               void* workspace, size_t workspaceSizeInBytes, cudaStream_t stream) {
   if (!lightHandle) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (const auto planned = lockstep::sim::planned_fault("cublasLtMatmul", lockstep::sim::device_of(stream)))
+    return static_cast<cublasStatus_t>(*planned);
   if (!computeDesc || !alpha || !beta || !A || !B || !D || !Adesc || !Bdesc || !Cdesc || !Ddesc) return CUBLAS_STATUS_INVALID_VALUE;
   if (algo && algo->data[0] != kAlgorithmMark) return CUBLAS_STATUS_INVALID_VALUE;
   if (workspaceSizeInBytes != 0 && (!workspace || !aligned(workspace, kWorkspaceAlignment))) return CUBLAS_STATUS_INVALID_VALUE;

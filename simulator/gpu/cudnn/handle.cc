@@ -5,6 +5,7 @@
 #include <string>
 
 #include "descriptor.h"
+#include "faults.h"
 
 // Belongs to the device that was current when it was made; work goes to its stream.
 struct cudnnContext {
@@ -117,6 +118,9 @@ cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* streamId) {
 
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t executionPlan, cudnnBackendDescriptor_t variantPack) {
   if (!handle || !executionPlan || !variantPack) return refuse(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no handle, plan or variant pack");
+  if (const auto planned = sim::planned_fault("cudnnBackendExecute", handle->device)) {
+    return refuse(static_cast<cudnnStatus_t>(*planned), "fails as planned");
+  }
   const auto* plan_descriptor = static_cast<const Descriptor*>(executionPlan);
   const auto* pack_descriptor = static_cast<const Descriptor*>(variantPack);
   if (!plan_descriptor->finalized || !pack_descriptor->finalized) {

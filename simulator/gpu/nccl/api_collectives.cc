@@ -1,4 +1,5 @@
 // NCCL's C functions: collectives and transfers. A call is checked at once and issued at once, or at the end of its group.
+#include "faults.h"
 #include "group.h"
 #include "reduction.h"
 
@@ -71,6 +72,9 @@ Verdict check_collective(const Communicator& communicator, const CollectiveCall&
 ncclResult_t collective(CollectiveCall call, ncclComm_t comm, cudaStream_t stream) {
   const Communicator communicator = find_communicator(comm);
   if (const Verdict verdict = check_collective(communicator, call, stream); !verdict.ok()) return refuse(verdict, communicator);
+  if (const auto planned = lockstep::sim::planned_fault(name_of(call.what.kind), communicator->device)) {
+    return refuse({static_cast<ncclResult_t>(*planned), std::string(name_of(call.what.kind)) + " fails as planned"}, communicator);
+  }
   // What the rank's role does not use is none of the collective's business.
   const bool is_root = communicator->rank == call.what.root;
   if (call.what.kind == Kind::broadcast && !is_root) call.send = nullptr;
