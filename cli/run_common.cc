@@ -145,13 +145,15 @@ Model make_or_load(const RunOptions& options, const Strategy& strategy, const st
   });
 }
 
-int train(const RunOptions& options, Model& model, const Array& x, const Array& y, FitOptions fit) {
+namespace {
+
+int train_with(const RunOptions& options, Model& model, FitOptions fit, const std::function<History(const FitOptions&)>& run) {
   fit.callback(stop_on_interrupt());
   if (!options.trace.empty()) fit.trace(options.trace, options.trace_steps);
   if (options.json) fit.verbose(Verbose::silent).callback(print_json());
   const InterruptGuard guard;
   const auto begin = std::chrono::steady_clock::now();
-  const History history = model.fit(x, y, fit);
+  const History history = run(fit);
   if (!options.save.empty()) {
     model.save(options.save);
     if (!options.json) fmt::print("Saved {} after {} steps.\n", options.save, model.iterations());
@@ -160,6 +162,16 @@ int train(const RunOptions& options, Model& model, const Array& x, const Array& 
   if (!all_equal(model.checksums())) return 1;
   constexpr int kInterrupted = 130;  // what a shell reports for SIGINT
   return history.stopped ? kInterrupted : 0;
+}
+
+}  // namespace
+
+int train(const RunOptions& options, Model& model, const Array& x, const Array& y, const FitOptions& fit) {
+  return train_with(options, model, fit, [&](const FitOptions& all) { return model.fit(x, y, all); });
+}
+
+int train(const RunOptions& options, Model& model, const Dataset& data, const FitOptions& fit) {
+  return train_with(options, model, fit, [&](const FitOptions& all) { return model.fit(data, all); });
 }
 
 int list_devices() {

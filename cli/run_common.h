@@ -16,6 +16,7 @@ Model make_or_load(const RunOptions& options, const Strategy& strategy, const st
 
 // Fits the model with what the options add (trace, JSON, Ctrl-C), reports, and returns the program's exit code: 1 when the replicas
 // differ at the end.
-int train(const RunOptions& options, Model& model, const Array& x, const Array& y, FitOptions fit);
+int train(const RunOptions& options, Model& model, const Array& x, const Array& y, const FitOptions& fit);
+int train(const RunOptions& options, Model& model, const Dataset& data, const FitOptions& fit);
 
 }  // namespace lockstep::cli

@@ -12,7 +12,8 @@ constexpr std::int64_t kBatchPerReplica = 64;
 Sequential make_model(const RunOptions& options) {
   Sequential model({Conv2D(32, 3, "relu"), MaxPooling2D(2), Flatten(), Dense(128, "relu"), Dense(10)});
   model.set_seed(options.seed);
-  model.compile(Adam(static_cast<float>(options.learning_rate)), SparseCategoricalCrossentropy().from_logits(), {"accuracy"});
+  model.compile(Adam(options.learning_rate > 0 ? static_cast<float>(options.learning_rate) : 1e-3F),
+                SparseCategoricalCrossentropy().from_logits(), {"accuracy"});
   model.check_mirrored(options.check_mirrored);
   return model;
 }

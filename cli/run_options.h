@@ -16,7 +16,7 @@ struct RunOptions {
   std::string all_reduce;              // empty: chosen for the devices
   int epochs = 0;                      // 0: as many as the workload has
   std::int64_t batch_per_replica = 0;  // 0: the workload's own
-  double learning_rate = 1e-3;
+  double learning_rate = 0;            // 0: the workload's own
   std::uint64_t seed = 0;
   std::string load;  // a model file to go on from
   std::string save;  // where the model goes after training
@@ -25,10 +25,16 @@ struct RunOptions {
   bool check_mirrored = false;
   bool json = false;
   bool quick = false;
+  // Of cats-vs-dogs.
+  double alpha = 0;                // width of the network; 0: the recipe's
+  int image = 0;                   // extent of its pictures; 0: the recipe's
+  bool as_published = false;       // the reference program's own settings
+  std::string feature_extraction;  // a file with trained weights: train only a classifier on their features
 };
 
 int run_mnist(const RunOptions& options);
 int run_reuters(const RunOptions& options);
+int run_cats_vs_dogs(const RunOptions& options);
 int list_devices();
 
 }  // namespace lockstep::cli

@@ -19,7 +19,8 @@ Sequential make_model(const RunOptions& options) {
   Sequential model({Embedding(kVocabulary, 7), Conv1D(64, 5, "relu"), MaxPooling1D(2), Conv1D(32, 3, "relu"), MaxPooling1D(2), Flatten(),
                     Dense(46, "softmax")});
   model.set_seed(options.seed);
-  model.compile(Nadam(static_cast<float>(options.learning_rate)), SparseCategoricalCrossentropy().from_logits(),
+  model.compile(Nadam(options.learning_rate > 0 ? static_cast<float>(options.learning_rate) : 1e-3F),
+                SparseCategoricalCrossentropy().from_logits(),
                 {SparseCategoricalAccuracy("accuracy"), SparseTopKCategoricalAccuracy(5, "top_5_accuracy")});
   model.check_mirrored(options.check_mirrored);
   return model;

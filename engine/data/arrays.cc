@@ -1,4 +1,4 @@
-// Dataset::from_arrays: the rows of two arrays, in order.
+// Where datasets begin: samples by number, in order. Dataset::from_arrays has them in the rows of two arrays.
 #include <cstring>
 #include <string>
 #include <utility>
@@ -46,57 +46,82 @@ class Counting : public RowStream {
   std::int64_t next_ = 0;
 };
 
+// Costly rows are read some at a time, so that they can be read side by side.
 class Samples : public BatchStream {
  public:
-  Samples(const Rows& rows, std::unique_ptr<RowStream> order) : rows_(&rows), order_(std::move(order)) {}
+  Samples(const Rows& rows, std::unique_ptr<RowStream> order) : rows_(&rows), order_(std::move(order)), ahead_(rows.costly() ? 32 : 1) {}
   bool next(Batch& batch) override {
-    std::int64_t row = 0;
-    if (!order_->next(row)) return false;
-    batch = rows_->sample(row);
+    while (position_ == batch_.x.samples()) {
+      std::vector<std::int64_t> chosen;
+      std::int64_t row = 0;
+      while (chosen.size() < ahead_ && order_->next(row)) chosen.push_back(row);
+      if (chosen.empty()) return false;
+      batch_ = rows_->gather(chosen);
+      position_ = 0;
+    }
+    batch = sample_of(batch_, position_++);
     return true;
   }
 
  private:
   const Rows* rows_;
   std::unique_ptr<RowStream> order_;
+  std::size_t ahead_;
+  Batch batch_;
+  std::int64_t position_ = 0;
 };
 
-class Arrays : public Dataset::Impl {
+// Two arrays with one sample a row.
+class ArrayRows : public Rows {
  public:
-  Arrays(Array x, Array y) : rows_(std::move(x), std::move(y)) {}
-
-  std::int64_t cardinality() const override { return rows_.count(); }
-  std::int64_t batch_size() const override { return 0; }
-  Shape sample_shape() const override { return rows_.sample_shape(); }
-  const Rows* rows() const override { return &rows_; }
-  std::unique_ptr<RowStream> row_stream(std::int64_t) const override { return std::make_unique<Counting>(rows_.count()); }
-  std::unique_ptr<BatchStream> batch_stream(std::int64_t epoch) const override { return samples_of(rows_, row_stream(epoch)); }
+  ArrayRows(Array x, Array y) : x_(std::move(x)), y_(std::move(y)), labelled_(y_.shape().rank() > 0) {
+    if (x_.shape().rank() == 0) throw Error("Dataset: x has shape (), but its first extent must count the samples");
+    if (!labelled_ && !y_.empty()) throw Error("Dataset: y has shape (), but its first extent must count the samples");
+    if (labelled_ && x_.samples() != y_.samples()) {
+      throw Error("Dataset: x has " + std::to_string(x_.samples()) + " samples and y " + std::to_string(y_.samples()) +
+                  "; every sample needs its label");
+    }
+  }
+  std::int64_t count() const override { return x_.samples(); }
+  Shape sample_shape() const override { return x_.shape().sample(); }
+  Batch gather(const std::vector<std::int64_t>& rows) const override {
+    return {gather_rows(x_, rows), labelled_ ? gather_rows(y_, rows) : Array()};
+  }
 
  private:
-  Rows rows_;
+  Array x_;
+  Array y_;
+  bool labelled_;
+};
+
+class RowSource : public Dataset::Impl {
+ public:
+  explicit RowSource(std::shared_ptr<const Rows> rows) : rows_(std::move(rows)) {}
+
+  std::int64_t cardinality() const override { return rows_->count(); }
+  std::int64_t batch_size() const override { return 0; }
+  Shape sample_shape() const override { return rows_->sample_shape(); }
+  const Rows* rows() const override { return rows_.get(); }
+  std::unique_ptr<RowStream> row_stream(std::int64_t) const override { return count_up_to(rows_->count()); }
+  std::unique_ptr<BatchStream> batch_stream(std::int64_t epoch) const override { return samples_of(*rows_, row_stream(epoch)); }
+
+ private:
+  std::shared_ptr<const Rows> rows_;
 };
 
 }  // namespace
-
-Rows::Rows(Array x, Array y) : x_(std::move(x)), y_(std::move(y)), labelled_(y_.shape().rank() > 0) {
-  if (x_.shape().rank() == 0) throw Error("Dataset: x has shape (), but its first extent must count the samples");
-  if (!labelled_ && !y_.empty()) throw Error("Dataset: y has shape (), but its first extent must count the samples");
-  if (labelled_ && x_.samples() != y_.samples()) {
-    throw Error("Dataset: x has " + std::to_string(x_.samples()) + " samples and y " + std::to_string(y_.samples()) +
-                "; every sample needs its label");
-  }
-}
-
-Batch Rows::sample(std::int64_t row) const { return {copy_row(x_, row), labelled_ ? copy_row(y_, row) : Array()}; }
-
-Batch Rows::gather(const std::vector<std::int64_t>& rows) const {
-  return {gather_rows(x_, rows), labelled_ ? gather_rows(y_, rows) : Array()};
-}
 
 std::unique_ptr<BatchStream> samples_of(const Rows& rows, std::unique_ptr<RowStream> order) {
   return std::make_unique<Samples>(rows, std::move(order));
 }
 
-DatasetPtr make_arrays(Array x, Array y) { return std::make_shared<Arrays>(std::move(x), std::move(y)); }
+std::unique_ptr<RowStream> count_up_to(std::int64_t rows) { return std::make_unique<Counting>(rows); }
+
+Batch sample_of(const Batch& batch, std::int64_t k) {
+  return {copy_row(batch.x, k), batch.y.shape().rank() > 0 ? copy_row(batch.y, k) : Array()};
+}
+
+DatasetPtr make_source(std::shared_ptr<const Rows> rows) { return std::make_shared<RowSource>(std::move(rows)); }
+DatasetPtr make_arrays(Array x, Array y) { return make_source(std::make_shared<ArrayRows>(std::move(x), std::move(y))); }
 
 }  // namespace lockstep

@@ -15,11 +15,13 @@ class GatheredBatches : public BatchStream {
       : rows_(&rows), order_(std::move(order)), samples_(static_cast<std::size_t>(samples)), drop_remainder_(drop_remainder) {}
 
   bool next(Batch& batch) override {
-    chosen_.clear();
-    std::int64_t row = 0;
-    while (chosen_.size() < samples_ && order_->next(row)) chosen_.push_back(row);
-    if (chosen_.empty() || (drop_remainder_ && chosen_.size() < samples_)) return false;
-    batch = rows_->gather(chosen_);
+    do {
+      chosen_.clear();
+      std::int64_t row = 0;
+      while (chosen_.size() < samples_ && order_->next(row)) chosen_.push_back(row);
+      if (chosen_.empty() || (drop_remainder_ && chosen_.size() < samples_)) return false;
+      batch = rows_->gather(chosen_);
+    } while (batch.x.samples() == 0);  // all unreadable: on to the next
     return true;
   }
 

@@ -1,7 +1,10 @@
 // Dataset::cache: the elements of the first run that reaches its end are kept and played back afterwards. What is kept is
 // epoch 0 of the steps before it, whichever epoch asks first, so that a run depends on the epoch's number alone.
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -68,9 +71,66 @@ class Playback : public ElementStream<T> {
   std::size_t position_ = 0;
 };
 
+// Costly samples, kept once they were read. Reading is for one thread at a time; those that were unreadable are known as such.
+class KeptRows : public Rows {
+ public:
+  explicit KeptRows(const Rows& input) : input_(&input), kept_(static_cast<std::size_t>(input.count())) {}
+
+  std::int64_t count() const override { return input_->count(); }
+  Shape sample_shape() const override { return input_->sample_shape(); }
+  Batch gather(const std::vector<std::int64_t>& rows) const override {
+    const std::lock_guard lock(mutex_);
+    for (const std::int64_t row : rows) read(row, rows);
+    std::vector<const Batch*> found;
+    for (const std::int64_t row : rows)
+      if (const Batch& sample = *kept_[static_cast<std::size_t>(row)]; sample.x.samples() > 0) found.push_back(&sample);
+    return {join(found, &Batch::x), join(found, &Batch::y)};
+  }
+
+ private:
+  // All that are missing among `rows` at once, when `row` is; then one batch of one sample, or of none, for each.
+  void read(std::int64_t row, const std::vector<std::int64_t>& rows) const {
+    if (kept_[static_cast<std::size_t>(row)]) return;
+    std::vector<std::int64_t> missing;
+    for (const std::int64_t other : rows)
+      if (!kept_[static_cast<std::size_t>(other)]) missing.push_back(other);
+    std::sort(missing.begin(), missing.end());
+    missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+    const Batch all = input_->gather(missing);
+    const bool whole = all.x.samples() == static_cast<std::int64_t>(missing.size());
+    for (std::size_t k = 0; k < missing.size(); ++k) {
+      const auto first = static_cast<std::int64_t>(k);
+      kept_[static_cast<std::size_t>(missing[k])] =
+          whole ? Batch{all.x.slice(first, 1), all.y.shape().rank() > 0 ? all.y.slice(first, 1) : Array()} : input_->gather({missing[k]});
+    }
+  }
+
+  static Array join(const std::vector<const Batch*>& parts, Array Batch::*member) {
+    if (parts.empty() || (parts.front()->*member).shape().rank() == 0) return {};
+    const Array& first = parts.front()->*member;
+    Array joined(first.shape().sample().batched(static_cast<std::int64_t>(parts.size())), first.dtype());
+    auto* to = static_cast<unsigned char*>(joined.raw());
+    for (const Batch* part : parts) {
+      const Array& from = part->*member;
+      if (!from.empty()) std::memcpy(to, from.raw(), from.bytes());
+      to += from.bytes();
+    }
+    return joined;
+  }
+
+  const Rows* input_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::optional<Batch>> kept_;
+};
+
 class Cache : public OrderingStep {
  public:
-  using OrderingStep::OrderingStep;
+  explicit Cache(DatasetPtr input) : OrderingStep(std::move(input)) {
+    const Rows* rows = this->input().rows();
+    if (rows != nullptr && rows->costly()) kept_.emplace(*rows);
+  }
+
+  const Rows* rows() const override { return kept_ ? &*kept_ : input().rows(); }
 
   std::unique_ptr<RowStream> row_stream(std::int64_t) const override {
     if (auto kept = rows_kept_.get()) return std::make_unique<Playback<std::int64_t>>(std::move(kept));
@@ -84,6 +144,7 @@ class Cache : public OrderingStep {
   }
 
  private:
+  std::optional<KeptRows> kept_;
   mutable Store<std::int64_t> rows_kept_;
   mutable Store<Batch> batches_kept_;
 };

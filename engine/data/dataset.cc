@@ -21,6 +21,7 @@ class HoldingIterator : public Dataset::Iterator {
 
 }  // namespace
 
+Dataset Dataset::from_impl(std::shared_ptr<const Impl> impl) { return Dataset(std::move(impl)); }
 Dataset Dataset::from_arrays(Array x, Array y) { return Dataset(make_arrays(std::move(x), std::move(y))); }
 Dataset Dataset::shuffle(std::int64_t buffer, std::uint64_t seed) const { return Dataset(make_shuffle(impl_, buffer, seed)); }
 Dataset Dataset::batch(std::int64_t samples, bool drop_remainder) const { return Dataset(make_batch(impl_, samples, drop_remainder)); }
@@ -28,6 +29,7 @@ Dataset Dataset::take(std::int64_t elements) const { return Dataset(make_take(im
 Dataset Dataset::repeat(std::int64_t count) const { return Dataset(make_repeat(impl_, count)); }
 Dataset Dataset::map(std::function<Batch(Batch)> function) const { return Dataset(make_map(impl_, std::move(function))); }
 Dataset Dataset::cache() const { return Dataset(make_cache(impl_)); }
+Dataset Dataset::cache(const std::string& filename) const { return Dataset(make_file_cache(impl_, filename)); }
 Dataset Dataset::prefetch(std::int64_t elements) const { return Dataset(make_prefetch(impl_, elements)); }
 
 std::int64_t Dataset::cardinality() const { return impl_->cardinality(); }

@@ -30,7 +30,7 @@ void MirroredStep::all_reduce() {
       spans.push_back(std::make_unique<DeviceSpan>(tracer, stream, std::move(span)));
       const VariableStore& variables = part.replica.variables();
       const Tensor summed =
-          gradients ? Tensor(variables.gradients().f32() + state.buckets[b].first, {state.buckets[b].count}) : variables.state();
+          gradients ? Tensor(variables.gradients().f32() + state.buckets[b].first, {state.buckets[b].count}) : variables.moving();
       participants.push_back({&part.replica.gpu(), &stream, summed});
     }
     Traffic traffic;

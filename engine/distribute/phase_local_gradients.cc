@@ -41,7 +41,7 @@ void MirroredStep::local_gradients() {
     const auto weigh_state = [&] {
       if (!state.averages_state()) return;
       const double weight = static_cast<double>(part.shard.count) / static_cast<double>(state.x.samples());
-      const Tensor own = part.replica.variables().state();
+      const Tensor own = part.replica.variables().moving();
       ops::scale_and_shift(context, own, own, static_cast<float>(weight), 0);
       bucket_ready(state.buckets.size());
     };

@@ -425,7 +425,7 @@ Shape sample_shape(const json& batch_shape) {
 json layer_config(const LayerImpl& layer) {
   json config = codec(layer.class_name()).write(layer);
   config["name"] = layer.name();
-  if (!layer.is_input()) config.update({{"trainable", true}, {"dtype", float32_policy()}});
+  if (!layer.is_input()) config.update({{"trainable", layer.trainable()}, {"dtype", float32_policy()}});
   return config;
 }
 
@@ -434,6 +434,7 @@ Layer layer_from_config(const std::string& class_name, const json& config) {
   try {
     refuse_extras(config);
     Layer layer = codec(class_name).read(config);
+    if (config.contains("trainable") && config.at("trainable").is_boolean()) layer.set_trainable(config.at("trainable").get<bool>());
     if (!name.empty()) layer.impl()->set_name(name);
     return layer;
   } catch (const json::exception& error) {

@@ -8,16 +8,18 @@ namespace {
 
 class BatchNormalizationOp : public LayerOp {
  public:
-  BatchNormalizationOp(const ops::BatchNormSpec& spec, bool training, bool scale, bool center, std::int64_t rows, std::int64_t columns)
+  BatchNormalizationOp(const ops::BatchNormSpec& spec, bool training, bool frozen, bool scale, bool center, std::int64_t rows,
+                       std::int64_t columns)
       : spec_(spec),
-        training_(training),
+        scratch_(training),
+        training_(training && !frozen),
         gamma_(scale ? 0 : -1),
         beta_(center ? (scale ? 1 : 0) : -1),
         statistics_((scale ? 1 : 0) + (center ? 1 : 0)),
         rows_(rows),
         columns_(columns) {}
 
-  std::size_t scratch_bytes() const override { return training_ ? ops::batch_norm_scratch(rows_, columns_) : 0; }
+  std::size_t scratch_bytes() const override { return scratch_ ? ops::batch_norm_scratch(rows_, columns_) : 0; }
   std::size_t saved_bytes() const override { return ops::batch_norm_saved(columns_); }
   bool needs_output() const override { return false; }
   bool in_place() const override { return true; }
@@ -33,6 +35,11 @@ class BatchNormalizationOp : public LayerOp {
   }
 
   void backward(const LayerRun& run) override {
+    if (!training_) {  // the statistics are constants: a scale, and the ReLU's mask
+      if (run.input_gradients[0].defined())
+        ops::batch_norm_frozen_input_gradient(run.op, spec_, run.inputs[0], run.saved, run.output_gradient, run.input_gradients[0]);
+      return;
+    }
     ops::batch_norm_gradient(run.op, spec_, run.inputs[0], run.saved, run.output_gradient, pick(run.gradients, gamma_),
                              pick(run.gradients, beta_));
     if (beta_ >= 0) run.finished(beta_);
@@ -45,7 +52,8 @@ class BatchNormalizationOp : public LayerOp {
   static Tensor pick(const std::vector<Tensor>& tensors, int k) { return k < 0 ? Tensor() : tensors[static_cast<std::size_t>(k)]; }
 
   ops::BatchNormSpec spec_;
-  bool training_;
+  bool scratch_;                   // backward may come
+  bool training_;                  // with the batch's own statistics; a frozen layer never does
   int gamma_, beta_, statistics_;  // places among the layer's variables; -1 where there is none
   std::int64_t rows_, columns_;
 };
@@ -75,7 +83,7 @@ std::unique_ptr<LayerOp> BatchNormalizationImpl::plan(const LayerPlan& plan) con
   spec.momentum = momentum;
   spec.epsilon = epsilon;
   if (plan.relu) spec.low = 0, spec.high = *plan.relu;
-  return std::make_unique<BatchNormalizationOp>(spec, plan.mode == Mode::training, scale, center, x.size() / x[-1], x[-1]);
+  return std::make_unique<BatchNormalizationOp>(spec, plan.mode == Mode::training, plan.frozen, scale, center, x.size() / x[-1], x[-1]);
 }
 
 }  // namespace lockstep

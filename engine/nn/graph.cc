@@ -104,6 +104,8 @@ Graph Graph::build(std::vector<Node> nodes, const Shape& input, bool functional)
     for (const int from : node.inputs) inputs.push_back(from < 0 ? input : nodes[static_cast<std::size_t>(from)].output);
     node.output = node.layer->output_shape(inputs);
     std::vector<VariableSpec> own = node.layer->variables(inputs);
+    if (!node.layer->trainable())
+      for (VariableSpec& spec : own) spec.trainable = false, spec.frozen = true;
     const int first = static_cast<int>(specs.size());
     graph.first_variable_.push_back(first);
     ready.emplace_back();

@@ -27,7 +27,7 @@ struct LayerRun {
   Tensor output_gradient;               // may be overwritten: nobody needs it after this layer
   std::vector<Tensor> input_gradients;  // to be written whole
   std::vector<Tensor> variables;
-  std::vector<Tensor> gradients;  // to be written whole, one for each trainable variable
+  std::vector<Tensor> gradients;  // to be written whole, one for each trainable variable (in a frozen layer nobody reads them)
   std::vector<Tensor> squares;    // of the gradients of sparse variables, where the optimizer wants them
   Tensor saved;                   // what forward keeps for backward
 
@@ -62,6 +62,7 @@ struct LayerPlan {
   Shape output;
   Mode mode;
   bool needs_input_gradient = true;
+  bool frozen = false;        // not trained: gradients of its variables are not wanted
   std::optional<float> relu;  // a ReLU follows that this layer applies as well: its upper bound, perhaps infinite
 };
 
@@ -85,6 +86,9 @@ class LayerImpl {
   // Trainable variables in the order backward finishes their gradients. Default: the last first (bias, then kernel).
   virtual std::vector<int> ready_order(const std::vector<VariableSpec>& variables) const;
 
+  bool trainable() const { return trainable_; }
+  void set_trainable(bool yes) { trainable_ = yes; }
+
   const std::string& name() const { return name_; }
   bool name_given() const { return name_given_; }
   void set_name(std::string name) { name_ = std::move(name), name_given_ = true; }
@@ -102,6 +106,7 @@ class LayerImpl {
  private:
   std::string name_;  // Keras' automatic one ("conv2d", "dense_1") unless given
   bool name_given_ = false;
+  bool trainable_ = true;
   std::optional<Shape> declared_input_;
 };
 

@@ -21,6 +21,8 @@ Activation activation_or_linear(const std::string& name) { return name.empty() ?
 
 std::string Layer::name() const { return impl_->name(); }
 std::optional<Shape> Layer::input_shape() const { return impl_->declared_input(); }
+bool Layer::trainable() const { return impl_->trainable(); }
+void Layer::set_trainable(bool yes) const { impl_->set_trainable(yes); }
 void Layer::set_name(const std::string& name) { impl_->set_name(name); }
 void Layer::set_input_shape(const Shape& sample) { impl_->declare_input(sample); }
 

@@ -81,6 +81,10 @@ struct Program::State {
         run.gradients.push_back(trainable ? variables->gradient(index) : Tensor());
       }
       LayerRun back = run;
+      if (step.unread_gradients != kNowhere)
+        for (int k = 0; k < step.variable_count; ++k)
+          back.gradients[static_cast<std::size_t>(k)] =
+              at(step.unread_gradients, layout->specs()[static_cast<std::size_t>(step.first_variable + k)].shape);
       back.op.scratch = bytes_at(step.backward_scratch);
       back.output_gradient = gradient(step.output);
       for (std::size_t k = 0; k < step.input_gradients.size(); ++k) {
@@ -145,6 +149,7 @@ void Program::backward(const StepInfo& info, bool from_logits, const std::functi
   const std::vector<int>& order = s.layout->ready_order();
   std::size_t reported = 0;
   const std::function<void(int)> report = [&](int variable) {
+    if (s.layout->specs()[static_cast<std::size_t>(variable)].frozen) return;
     if (reported >= order.size() || order[reported] != variable)
       throw Error("The gradient of " + s.layout->specs().at(static_cast<std::size_t>(variable)).name + " was finished out of its order");
     ++reported;

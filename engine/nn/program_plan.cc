@@ -133,6 +133,7 @@ class Planner {
         plan.mode = mode_;
         plan.output = value(s.output).shape;
         plan.relu = s.relu;
+        plan.frozen = !s.layer->trainable();
         plan.needs_input_gradient = false;
         for (const int in : s.inputs) {
           plan.inputs.push_back(value(in).shape);
@@ -144,11 +145,19 @@ class Planner {
       s.scratch_bytes = s.op->scratch_bytes();
       if (s.scratch_bytes > 0) s.forward_scratch = make_memory(s.scratch_bytes, forward_time(i));
       if (s.scratch_bytes > 0 && s.runs_backward) s.backward_scratch = make_memory(s.scratch_bytes, backward_time(i));
+      if (s.runs_backward && !s.trained && s.variable_count > 0) s.unread_gradients = make_memory(largest_variable(s), backward_time(i));
       if (s.op->saved_bytes() > 0) {
         s.saved = make_memory(s.op->saved_bytes(), forward_time(i));
         if (s.runs_backward) keep_until(s.saved, backward_time(i));
       }
     }
+  }
+
+  std::size_t largest_variable(const PlannedStep& s) const {
+    std::int64_t elements = 0;
+    for (int v = s.first_variable; v < s.first_variable + s.variable_count; ++v)
+      elements = std::max(elements, graph_.layout().specs()[static_cast<std::size_t>(v)].shape.size());
+    return static_cast<std::size_t>(elements) * sizeof(float);
   }
 
   // May this step write over its input? Only where nobody reads the input again: no other layer, no backward, no loss.

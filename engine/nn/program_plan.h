@@ -40,6 +40,7 @@ struct PlannedStep {
   std::optional<float> relu;  // the ReLU layer behind this one, done by this step too: its upper bound
 
   int saved = kNowhere;
+  int unread_gradients = kNowhere;  // of a frozen layer's variables: a place to write what nobody reads
   int forward_scratch = kNowhere;
   int backward_scratch = kNowhere;
   std::size_t scratch_bytes = 0;

@@ -38,9 +38,14 @@ VariableLayout::VariableLayout(std::vector<VariableSpec> specs, std::vector<int>
   }
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     if (specs_[i].trainable && offsets_[i] < 0) throw Error("VariableLayout: " + specs_[i].name + " is missing in the order of gradients");
-    if (specs_[i].trainable) continue;
-    offsets_[i] = state_elements_;
-    state_elements_ += aligned(specs_[i].shape.size());
+  }
+  for (const bool frozen : {false, true}) {
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      if (specs_[i].trainable || specs_[i].frozen != frozen) continue;
+      offsets_[i] = state_elements_;
+      state_elements_ += aligned(specs_[i].shape.size());
+    }
+    if (!frozen) moving_elements_ = state_elements_;
   }
 }
 
@@ -79,6 +84,7 @@ Tensor VariableStore::gradient(int index) const {
 Tensor VariableStore::weights() const { return {weights_.raw(), Shape{layout_->trainable_elements()}}; }
 Tensor VariableStore::gradients() const { return {gradients_.raw(), Shape{layout_->trainable_elements()}}; }
 Tensor VariableStore::state() const { return {state_.raw(), Shape{layout_->state_elements()}}; }
+Tensor VariableStore::moving() const { return {state_.raw(), Shape{layout_->moving_elements()}}; }
 
 void VariableStore::make_slots(int count) {
   if (count == slots()) return;

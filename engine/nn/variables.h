@@ -20,6 +20,7 @@ struct VariableSpec {
   bool trainable = true;
   Initializer initializer;
   bool sparse = false;  // its gradient comes by rows, most of which are zero: an Embedding's table
+  bool frozen = false;  // its layer is not trained; then `trainable` is false as well
 };
 
 class VariableLayout {
@@ -33,6 +34,7 @@ class VariableLayout {
   std::int64_t offset(int variable) const { return offsets_[static_cast<std::size_t>(variable)]; }  // in elements, 64-element aligned
   std::int64_t trainable_elements() const { return trainable_elements_; }  // padding included; padding is zero and stays zero
   std::int64_t state_elements() const { return state_elements_; }          // variables that are not trained, such as moving statistics
+  std::int64_t moving_elements() const { return moving_elements_; }        // of these, the first: those that training moves
   std::int64_t parameters() const;                                         // as Keras counts them: no padding
   int find(const std::string& name) const;                                 // -1 if there is none
 
@@ -42,6 +44,7 @@ class VariableLayout {
   std::vector<std::int64_t> offsets_;
   std::int64_t trainable_elements_ = 0;
   std::int64_t state_elements_ = 0;
+  std::int64_t moving_elements_ = 0;
 };
 
 // One replica's copy: weights, gradients, state, and the optimizer's slots, each flat.
@@ -55,6 +58,7 @@ class VariableStore {
   Tensor weights() const;            // flat
   Tensor gradients() const;          // flat
   Tensor state() const;              // flat; not defined when there is none
+  Tensor moving() const;             // the part of it that training moves: without what is frozen
   void make_slots(int count);        // optimizer slots, zero-filled; calling again with the same count keeps them
   int slots() const { return static_cast<int>(slots_.size()); }
   Tensor slot(int k) const;  // flat, as long as weights()

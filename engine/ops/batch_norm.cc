@@ -2,6 +2,7 @@
 #include "batch_norm.h"
 
 #include "batch_norm_kernels.h"
+#include "elementwise.h"
 #include "launch.h"
 #include "op_check.h"
 
@@ -88,6 +89,15 @@ void batch_norm_input_gradient(const OpContext& context, const BatchNormSpec& sp
   launch(*context.stream, "batch_norm_gradient_apply", kernels::batch_norm_gradient_apply_cost(rows, columns), grid_for_rows(rows, columns),
          kernels::batch_norm_gradient_apply, x.read(), dy.read(), folded_in(saved, columns), totals_of(context, columns), dx.view(), rows,
          columns, spec.low, spec.high);
+}
+
+// The sums over the batch are what makes the trained gradient differ from this one: here they are zero.
+void batch_norm_frozen_input_gradient(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const Tensor& saved,
+                                      const Tensor& dy, const Tensor& dx) {
+  const auto [rows, columns] = as_matrix(x);
+  expect_scratch("batch_norm_frozen_input_gradient", context, batch_norm_scratch(rows, columns));
+  fill(context, 0.0F, Tensor(context.scratch.f32(), Shape{2 * columns}));
+  batch_norm_input_gradient(context, spec, x, saved, dy, dx);
 }
 
 }  // namespace lockstep::ops

@@ -36,5 +36,8 @@ void batch_norm_gradient(const OpContext& context, const BatchNormSpec& spec, co
 // Comes after batch_norm_gradient with the same scratch. dx may be dy.
 void batch_norm_input_gradient(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const Tensor& saved, const Tensor& dy,
                                const Tensor& dx);
+// The same where forward was batch_norm_inference: the statistics are constants, and there is nothing to come after. dx may be dy.
+void batch_norm_frozen_input_gradient(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const Tensor& saved,
+                                      const Tensor& dy, const Tensor& dx);
 
 }  // namespace lockstep::ops

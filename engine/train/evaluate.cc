@@ -43,6 +43,7 @@ std::map<std::string, double> Model::train_on_batch(const Array& x, const Array&
   impl_->require_compiled("train_on_batch");
   if (x.shape().rank() < 1) throw Error("train_on_batch: the input is empty: an array of samples is wanted");
   impl_->build(x.shape().sample());
+  impl_->require_trainable("train_on_batch");
   impl_->check_batch(x, y);
   impl_->step->clear_totals();
   impl_->step->train(x, y);

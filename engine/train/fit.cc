@@ -17,6 +17,7 @@ class Training {
     impl_.require_compiled("fit");
     if (data_.batch_size() == 0) throw Error("fit: the data set is not batched; add .batch(64 * strategy.num_replicas_in_sync())");
     impl_.build(data_.sample_shape());
+    impl_.require_trainable("fit");
     start_trace();
     call(&Callback::on_train_begin, options_.initial_epoch_, 0, nullptr);
     for (int epoch = options_.initial_epoch_; epoch < options_.epochs_ && !history_.stopped; ++epoch) run_epoch(epoch);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "functional.h"
 #include "lockstep/applications.h"
 #include "lockstep/error.h"
 
@@ -69,10 +70,18 @@ std::string default_name(double alpha, std::int64_t extent) {
   return "mobilenetv2_" + std::to_string(hundredths / 100) + "." + (rest.size() < 2 ? "0" : "") + rest + "_" + std::to_string(extent);
 }
 
+// The Input a tensor was made from.
+KerasTensor source_of(const KerasTensor& tensor) {
+  std::shared_ptr<const TensorNode> at = tensor.node();
+  while (!at->inputs.empty()) at = at->inputs.front();
+  return KerasTensor(at);
+}
+
 }  // namespace
 
 Model MobileNetV2(const MobileNetV2Options& options) {
-  const Shape sample = options.input_shape_.rank() == 0 ? Shape{224, 224, 3} : options.input_shape_;
+  const Shape asked = options.input_tensor_ ? options.input_tensor_->shape : options.input_shape_;
+  const Shape sample = asked.rank() == 0 ? Shape{224, 224, 3} : asked;
   if (sample.rank() != 3 || sample[0] < 32 || sample[1] < 32)
     throw Error("MobileNetV2: images of shape (height, width, channels) with at least 32 x 32 pixels are wanted, not " + sample.str());
   if (!(options.alpha_ > 0)) throw Error("MobileNetV2: alpha must be positive, not " + std::to_string(options.alpha_));
@@ -84,8 +93,9 @@ Model MobileNetV2(const MobileNetV2Options& options) {
     throw Error("MobileNetV2: weights(\"" + options.weights_ + "\") are not here; make the model without and use set_weights");
 
   const Normalisation how{options.momentum_, options.epsilon_};
-  const KerasTensor input = Input(sample);
-  KerasTensor x = Conv2D(make_divisible(32 * options.alpha_), 3).strides(2).padding("same").use_bias(false).name("Conv1")(input);
+  const KerasTensor first = options.input_tensor_ ? KerasTensor(options.input_tensor_) : static_cast<KerasTensor>(Input(sample));
+  const KerasTensor input = source_of(first);
+  KerasTensor x = Conv2D(make_divisible(32 * options.alpha_), 3).strides(2).padding("same").use_bias(false).name("Conv1")(first);
   x = normalise(x, how, "bn_Conv1");
   x = ReLU(6).name("Conv1_relu")(x);
   for (const Block& block : kBlocks) x = inverted_residual(x, block, options.alpha_, how);

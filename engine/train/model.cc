@@ -59,13 +59,39 @@ void Model::compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& m
   for (const Metric& metric : metrics) impl_->metrics.push_back(metric.impl());
   if (impl_->metrics.size() + 1 > Replica::kSums) throw Error("compile: at most " + std::to_string(Replica::kSums - 1) + " metrics");
   impl_->compiled = true;
+  impl_->rebuild_where_frozen();
   if (impl_->step) impl_->hand_over_training();
 }
 
+std::vector<Layer> Model::layers() const {
+  std::vector<Layer> layers;
+  if (impl_->graph) {
+    for (const Node& node : impl_->graph->nodes()) layers.emplace_back(node.layer);
+    return layers;
+  }
+  for (const Layer& layer : impl_->layers)
+    if (!layer.impl()->is_input()) layers.push_back(layer);
+  return layers;
+}
+
+Layer Model::get_layer(const std::string& name) const {
+  for (const Layer& layer : layers())
+    if (layer.name() == name) return layer;
+  throw Error("get_layer: the model has no layer \"" + name + "\"");
+}
+
+void Model::set_trainable(bool yes) {
+  for (const Layer& layer : layers()) layer.set_trainable(yes);
+}
+
 void Model::set_seed(std::uint64_t seed) {
-  if (impl_->step)
-    throw Error("set_seed: the model's variables exist already; set the seed before build, fit or compile with an input shape");
   impl_->options.seed = seed;
+  if (!impl_->step) return;
+  if (impl_->step->iterations() > 0) throw Error("set_seed: the model was trained already");
+  const Shape sample = impl_->graph->input();
+  impl_->step.reset();
+  impl_->graph.reset();
+  impl_->build(sample);
 }
 
 void Model::check_mirrored(bool yes) {
@@ -84,6 +110,13 @@ Optimizer Model::optimizer() const {
 std::int64_t Model::count_params() const {
   impl_->require_built("count_params");
   return impl_->graph->layout().parameters();
+}
+
+std::int64_t Model::count_trainable_params() const {
+  impl_->require_built("count_trainable_params");
+  std::int64_t sum = 0;
+  for (const VariableSpec& spec : impl_->graph->layout().specs()) sum += spec.trainable ? spec.shape.size() : 0;
+  return sum;
 }
 
 std::string Model::summary() const {
@@ -137,12 +170,38 @@ void Model::set_weights(const std::vector<NamedArray>& weights) {
   impl_->step->replicate();
 }
 
+// Where variables lie depends on which are trained, so freezing or thawing a layer makes them anew, with the values they had.
+void Model::Impl::rebuild_where_frozen() {
+  if (!step) return;
+  bool changed = false;
+  for (std::size_t i = 0; i < graph->nodes().size(); ++i) {
+    const int first = graph->first_variable(static_cast<int>(i));
+    if (graph->variable_count(static_cast<int>(i)) > 0)
+      changed = changed || graph->layout().specs()[static_cast<std::size_t>(first)].frozen == graph->nodes()[i].layer->trainable();
+  }
+  if (!changed) return;
+  std::vector<Array> values;
+  for (std::size_t i = 0; i < graph->layout().specs().size(); ++i) values.push_back(step->replica(0).variables().read(static_cast<int>(i)));
+  const Shape sample = graph->input();
+  step.reset();
+  graph.reset();
+  make_step(sample);
+  for (std::size_t i = 0; i < values.size(); ++i) step->replica(0).variables().write(static_cast<int>(i), values[i]);
+  step->replicate();
+}
+
 void Model::Impl::build(const Shape& sample) {
   if (step) {
     if (sample != graph->input())
       throw Error("build: the model was built for samples of shape " + graph->input().str() + ", not " + sample.str());
     return;
   }
+  make_step(sample);
+  initialize_variables();
+  if (compiled) hand_over_training();
+}
+
+void Model::Impl::make_step(const Shape& sample) {
   if (nodes.empty()) {
     std::vector<std::shared_ptr<LayerImpl>> chain;
     for (const Layer& layer : layers) chain.push_back(layer.impl());
@@ -152,8 +211,6 @@ void Model::Impl::build(const Shape& sample) {
   }
   step =
       std::make_unique<MirroredStep>(*graph, strategy.impl()->logical_gpus(), strategy.impl()->cross_device_ops(), options, tracer.get());
-  initialize_variables();
-  if (compiled) hand_over_training();
 }
 
 void Model::Impl::initialize_variables() {
@@ -172,6 +229,12 @@ void Model::Impl::require_built(const char* what) const {
   if (!step)
     throw Error(std::string(what) +
                 ": the model does not know its input shape yet; give the first layer an input_shape, call build, or fit first");
+}
+
+void Model::Impl::require_trainable(const char* what) const {
+  if (graph->layout().ready_order().empty())
+    throw Error(std::string(what) +
+                ": every layer of the model is frozen (trainable is false) or has no weights: there is nothing to train");
 }
 
 void Model::Impl::require_compiled(const char* what) const {

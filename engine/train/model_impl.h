@@ -27,10 +27,13 @@ struct Model::Impl {
   std::unique_ptr<MirroredStep> step;  // made by build; refers to graph and tracer, so it goes first
 
   void build(const Shape& sample);
+  void make_step(const Shape& sample);  // the graph and the step, without values
+  void rebuild_where_frozen();
   void initialize_variables();
   void hand_over_training();  // tells the step about loss, optimizer and metrics
   void require_built(const char* what) const;
   void require_compiled(const char* what) const;
+  void require_trainable(const char* what) const;  // of a built model
 
   // Checks a global batch against the model before anything reaches a GPU.
   void check_batch(const Array& x, const Array& y) const;

@@ -1,6 +1,7 @@
 // Well-known models, with Keras' arguments, layer names and parameter counts.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "lockstep/model.h"
@@ -12,7 +13,9 @@ namespace lockstep::applications {
 class MobileNetV2Options {
  public:
   MobileNetV2Options& input_shape(const Shape& sample) { return input_shape_ = sample, *this; }  // default (224, 224, 3)
-  MobileNetV2Options& alpha(double width) { return alpha_ = width, *this; }                      // 1 is the paper's width
+  // The network begins behind this tensor, and the model at that tensor's Input: RandomFlip("horizontal")(Input({96, 96, 3})).
+  MobileNetV2Options& input_tensor(const KerasTensor& tensor) { return input_tensor_ = tensor.node(), *this; }
+  MobileNetV2Options& alpha(double width) { return alpha_ = width, *this; }  // 1 is the paper's width
   MobileNetV2Options& include_top(bool yes) { return include_top_ = yes, *this; }
   MobileNetV2Options& pooling(const std::string& how) { return pooling_ = how, *this; }  // without top: "" or "avg"
   MobileNetV2Options& classes(int n) { return classes_ = n, *this; }
@@ -25,6 +28,7 @@ class MobileNetV2Options {
  private:
   friend Model MobileNetV2(const MobileNetV2Options& options);
   Shape input_shape_;
+  std::shared_ptr<const TensorNode> input_tensor_;
   double alpha_ = 1;
   bool include_top_ = true;
   std::string pooling_;
@@ -39,5 +43,14 @@ class MobileNetV2Options {
 // M. Sandler et al., "MobileNetV2: inverted residuals and linear bottlenecks" (CVPR 2018): 17 blocks that widen by a 1x1 convolution,
 // filter depthwise, narrow again, and add their input where shapes allow.
 Model MobileNetV2(const MobileNetV2Options& options = {});
+
+// Trained weights into a MobileNetV2 of the same alpha, whatever its images' size. From one of
+//   - a file of Keras' (.h5, .weights.h5, .keras, also its published mobilenet_v2_weights_tf_dim_ordering_tf_kernels_*.h5): by layer name;
+//   - an .npz of folded weights, in which each convolution has a kernel and a bias and batch normalisation is part of both ("stem",
+//   "block_1/
+//     expand", ..., "head", "logits"): every BatchNormalization becomes the shift by its bias, so the whole gives the same numbers. There a
+//     classifier of another number of classes keeps its own weights.
+// Such models expect pixels from -1 to 1. Says what was loaded.
+std::string load_mobilenet_v2_weights(Model& model, const std::string& path);
 
 }  // namespace lockstep::applications

@@ -32,7 +32,10 @@ class Dataset {
   Dataset take(std::int64_t elements) const;      // negative: all of them
   Dataset repeat(std::int64_t count = -1) const;  // each round is another epoch of what is repeated; negative: without end
   Dataset map(std::function<Batch(Batch)> function) const;
-  Dataset cache() const;                               // keeps the elements of its first full run (always epoch 0's)
+  Dataset cache() const;  // keeps the elements of its first full run (always epoch 0's)
+  // The same, kept in a file, which a later run finds: made whole at the first use, in one stroke or not at all. It belongs to this very
+  // recipe; one of another shape or number of elements is an Error that asks for it to be removed.
+  Dataset cache(const std::string& filename) const;
   Dataset prefetch(std::int64_t elements = -1) const;  // made ahead on a host thread, same order; negative: 2, zero: none
 
   // Elements of one epoch (batches, once batched); -1 when there is no end to them.
@@ -49,6 +52,7 @@ class Dataset {
   std::unique_ptr<Iterator> iterate(std::int64_t epoch = 0) const;
 
   struct Impl;
+  static Dataset from_impl(std::shared_ptr<const Impl> impl);  // for sources inside the library
 
  private:
   explicit Dataset(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}

@@ -42,13 +42,18 @@ class Layer {
   std::string name() const;                  // as given; else Keras' automatic one ("conv2d", "dense_1") once a model was built
   std::optional<Shape> input_shape() const;  // of one sample, where it was given
   const std::shared_ptr<LayerImpl>& impl() const { return impl_; }
+  explicit Layer(std::shared_ptr<LayerImpl> impl) : impl_(std::move(impl)) {}
+
+  // Is it trained? A frozen layer keeps its weights, and a frozen BatchNormalization runs as in inference. As in Keras a change counts from
+  // the model's next compile on.
+  bool trainable() const;
+  void set_trainable(bool yes) const;
 
   // A layer stands in one place of one model; where shapes do not fit, calling it is an Error.
   KerasTensor operator()(const KerasTensor& input) const;
   KerasTensor operator()(const std::vector<KerasTensor>& inputs) const;  // Add()({x, y})
 
  protected:
-  explicit Layer(std::shared_ptr<LayerImpl> impl) : impl_(std::move(impl)) {}
   void set_name(const std::string& name);
   void set_input_shape(const Shape& sample);
   std::shared_ptr<LayerImpl> impl_;
@@ -60,9 +65,11 @@ class LayerOptions : public Layer {
  public:
   using Layer::input_shape;
   using Layer::name;
+  using Layer::trainable;
   Self name(const std::string& name) { return set_name(name), self(); }
   // Shape of one sample; only the first layer of a model needs it, and only where the model is built before it sees data.
   Self input_shape(const Shape& sample) { return set_input_shape(sample), self(); }
+  Self trainable(bool yes) { return set_trainable(yes), self(); }
 
  protected:
   using Layer::Layer;

@@ -8,6 +8,7 @@
 #include "lockstep/callbacks.h"
 #include "lockstep/dataset.h"
 #include "lockstep/error.h"
+#include "lockstep/images.h"
 #include "lockstep/layers.h"
 #include "lockstep/logical.h"
 #include "lockstep/losses.h"

@@ -109,10 +109,16 @@ class Model {
   void build(const Shape& sample);
   bool built() const;
   std::int64_t count_params() const;
+  std::int64_t count_trainable_params() const;
   std::string summary() const;
   std::int64_t iterations() const;  // optimizer steps taken
   Strategy strategy() const;
   Optimizer optimizer() const;  // the one it was compiled with
+
+  // In the order of the summary, without Input. They can be frozen: for (const Layer& layer : model.layers()) layer.set_trainable(false).
+  std::vector<Layer> layers() const;
+  Layer get_layer(const std::string& name) const;
+  void set_trainable(bool yes);  // every layer
 
   // One fingerprint per replica, of the bits of all weights, optimizer slots and statistics.
   std::vector<std::uint64_t> checksums() const;
