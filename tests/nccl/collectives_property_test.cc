@@ -1,5 +1,6 @@
 // Random collectives against an exact oracle: any number of ranks, count, type, operator, in place or not, however called, under
-// random schedules. Every rank must hold exactly the oracle's bytes, and nothing beyond them.
+// random schedules, by each of the ways that ranks reach each other. Every rank must hold exactly the oracle's bytes and nothing beyond
+// them, and must have sent exactly the messages and bytes of the closed form.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "control.h"
+#include "nccl/statistics.h"
 #include "support/cluster.h"
 #include "support/values.h"
 
@@ -46,12 +48,12 @@ Draw draw_one(Random& random) {
   Draw draw{};
   draw.kind = random.one_in(2) ? Kind::all_reduce : static_cast<Kind>(random.below(5));
   draw.ranks = 1 + static_cast<int>(random.below(kGpus));
-  constexpr std::size_t kScales[] = {1, 8, 20, 300, 5000, 100001};
-  draw.count = random.below(kScales[random.below(6)]);
+  constexpr std::size_t kScales[] = {1, 8, 20, 300, 5000, 30001};
+  draw.count = random.below(random.one_in(150) ? 1000001 : kScales[random.below(6)]);
   draw.type = kTypes[random.below(10)];
   draw.op = static_cast<ncclRedOp_t>(random.below(5));
   // 1/ranks is exact for powers of two only.
-  if (draw.op == ncclAvg && is_floating(draw.type)) draw.ranks = 1 << random.below(4);
+  if (draw.op == ncclAvg && is_floating(draw.type)) draw.ranks = 1 << random.below(5);
   draw.root = static_cast<int>(random.below(static_cast<std::size_t>(draw.ranks)));
   draw.in_place = random.one_in(2);
   draw.how = static_cast<Calling>(random.below(3));
@@ -187,17 +189,63 @@ void run(const Draw& draw, Random& random, const Cluster& cluster) {
   }
 }
 
-void run_draws(std::uint64_t seed, int draws, bool only_all_reduce = false) {
+std::uint64_t slice_bytes(const Draw& draw, int slice) {
+  const auto n = static_cast<std::size_t>(draw.ranks);
+  return bytes_of(draw.type) * (draw.count / n + (static_cast<std::size_t>(slice % draw.ranks) < draw.count % n ? 1 : 0));
+}
+
+// What a rank sends, by the textbook.
+sim::nccl::Traffic closed_form(const Draw& draw, int rank) {
+  if (draw.count == 0) return {};
+  const auto n = static_cast<std::uint64_t>(draw.ranks);
+  const std::uint64_t whole = draw.count * bytes_of(draw.type);
+  if (n == 1) return {1, 0, 0};
+  switch (draw.kind) {
+    case Kind::all_reduce:  // everything twice, but its own slice when reducing and its successor's when gathering
+      return {1, 2 * (n - 1), 2 * whole - slice_bytes(draw, rank) - slice_bytes(draw, rank + 1)};
+    case Kind::reduce:
+      return rank == draw.root ? sim::nccl::Traffic{1, 0, 0} : sim::nccl::Traffic{1, 1, whole};
+    case Kind::broadcast:
+      return (rank + 1) % draw.ranks == draw.root ? sim::nccl::Traffic{1, 0, 0} : sim::nccl::Traffic{1, 1, whole};
+    default:
+      return {1, n - 1, (n - 1) * whole};
+  }
+}
+
+void check_traffic(const Draw& draw, const Cluster& cluster, bool tree) {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  for (int rank = 0; rank < draw.ranks; ++rank) {
+    const sim::nccl::Traffic sent = sim::nccl::traffic(cluster.comms[static_cast<std::size_t>(rank)]);
+    sim::nccl::reset_traffic(cluster.comms[static_cast<std::size_t>(rank)]);
+    messages += sent.messages;
+    bytes += sent.bytes;
+    if (tree) continue;
+    const sim::nccl::Traffic expected = closed_form(draw, rank);
+    ASSERT_EQ(sent.collectives, expected.collectives) << "rank " << rank;
+    ASSERT_EQ(sent.messages, expected.messages) << "rank " << rank;
+    ASSERT_EQ(sent.bytes, expected.bytes) << "rank " << rank;
+  }
+  if (!tree) return;
+  // Up and down each of the two trees, half of the elements each; an empty half is not sent.
+  const std::uint64_t edges = 2 * static_cast<std::uint64_t>(draw.ranks - 1);
+  ASSERT_EQ(messages, edges * std::min<std::uint64_t>(draw.count, 2));
+  ASSERT_EQ(bytes, edges * draw.count * bytes_of(draw.type));
+}
+
+void run_draws(std::uint64_t seed, int draws, Way way, bool tree = false) {
   std::map<int, std::unique_ptr<Cluster>> clusters;  // communicators are reused: collectives of all kinds follow each other
   Random random(seed);
   for (int i = 0; i < draws && !::testing::Test::HasFatalFailure(); ++i) {
     Draw draw = draw_one(random);
-    if (only_all_reduce) draw.kind = Kind::all_reduce;
+    if (tree) draw.kind = Kind::all_reduce;
     SCOPED_TRACE("draw " + std::to_string(i) + ": " + text(draw));
     sim::set_schedule_seed(draw.schedule);
     auto& cluster = clusters[draw.ranks];
-    if (cluster == nullptr) cluster = std::make_unique<Cluster>(draw.ranks);
+    if (cluster == nullptr) cluster = std::make_unique<Cluster>(draw.ranks, way);
     run(draw, random, *cluster);
+    if (::testing::Test::HasFatalFailure()) break;
+    check_traffic(draw, *cluster, tree);
     for (const ncclComm_t comm : cluster->comms) {
       ncclResult_t error = ncclInternalError;
       ASSERT_EQ(ncclCommGetAsyncError(comm, &error), ncclSuccess);
@@ -207,14 +255,20 @@ void run_draws(std::uint64_t seed, int draws, bool only_all_reduce = false) {
   sim::set_schedule_seed(0);
 }
 
-TEST(Collectives, AreExactOnRandomDraws) { run_draws(1, 300); }
-TEST(Collectives, AreExactOnMoreRandomDraws) { run_draws(2, 300); }
+TEST(Collectives, AreExactOnRandomDraws) { run_draws(1, 400, Way::direct); }
+TEST(Collectives, AreExactOnMoreRandomDraws) { run_draws(2, 400, Way::direct); }
+TEST(Collectives, AreExactByMessagesThroughSharedMemory) { run_draws(4, 500, Way::shared_memory); }
+TEST(Collectives, AreExactByMessagesOverTcp) { run_draws(5, 400, Way::tcp); }
 
-TEST(Collectives, TreeAllReduceIsExactOnRandomDraws) {
+void run_tree_draws(std::uint64_t seed, int draws, Way way) {
   setenv("NCCL_ALGO", "Tree", 1);
-  run_draws(3, 150, true);
+  run_draws(seed, draws, way, true);
   unsetenv("NCCL_ALGO");
 }
+
+TEST(Collectives, TreeAllReduceIsExactOnRandomDraws) { run_tree_draws(3, 150, Way::direct); }
+TEST(Collectives, TreeAllReduceIsExactByMessagesThroughSharedMemory) { run_tree_draws(6, 100, Way::shared_memory); }
+TEST(Collectives, TreeAllReduceIsExactByMessagesOverTcp) { run_tree_draws(7, 100, Way::tcp); }
 
 }  // namespace
 }  // namespace lockstep::test

@@ -21,9 +21,9 @@ std::vector<std::vector<float>> random_inputs(int ranks, std::size_t count, unsi
   return inputs;
 }
 
-std::vector<std::vector<float>> all_reduce(const std::vector<std::vector<float>>& inputs, ncclRedOp_t op) {
+std::vector<std::vector<float>> all_reduce(const std::vector<std::vector<float>>& inputs, ncclRedOp_t op, Way way = Way::direct) {
   const int n = static_cast<int>(inputs.size());
-  const Cluster cluster(n);
+  const Cluster cluster(n, way);
   std::vector<std::unique_ptr<DeviceBytes>> buffers;
   for (int r = 0; r < n; ++r) buffers.push_back(cluster.upload(r, inputs[static_cast<std::size_t>(r)]));
   call_all(n, Calling::one_group, [&](int rank) {
@@ -81,6 +81,22 @@ TEST(RingAllReduce, GivesTheSameBitsUnderEverySchedule) {
   sim::set_schedule_seed(0);
 }
 
+TEST(RingAllReduce, GivesTheSameBitsByMessages) {
+  for (const int n : {2, 3, 8, 16}) {
+    for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, std::size_t{300007}}) {
+      const auto inputs = random_inputs(n, count, static_cast<unsigned>(count) + static_cast<unsigned>(n));
+      for (const bool average : {false, true}) {
+        const auto expected = ring_oracle(inputs, average);
+        for (const Way way : {Way::shared_memory, Way::tcp}) {
+          for (const auto& output : all_reduce(inputs, average ? ncclAvg : ncclSum, way)) {
+            ASSERT_EQ(output, expected) << n << " ranks, " << count << ", " << name_of(way);
+          }
+        }
+      }
+    }
+  }
+}
+
 // As fmax and fmin have it: only when all are NaN is the result.
 TEST(RingAllReduce, ANanLosesAgainstANumber) {
   const float nan = std::nanf("");
@@ -91,6 +107,18 @@ TEST(RingAllReduce, ANanLosesAgainstANumber) {
       EXPECT_TRUE(std::isnan(output[3]));
     }
   }
+}
+
+TEST(TreeAllReduce, GivesTheSameBitsByMessages) {
+  setenv("NCCL_ALGO", "tree", 1);
+  for (const int n : {2, 3, 7, 16}) {
+    const auto inputs = random_inputs(n, 50021, static_cast<unsigned>(n));
+    const auto expected = all_reduce(inputs, ncclSum)[0];
+    for (const Way way : {Way::shared_memory, Way::tcp}) {
+      for (const auto& output : all_reduce(inputs, ncclSum, way)) ASSERT_EQ(output, expected) << n << " ranks, " << name_of(way);
+    }
+  }
+  unsetenv("NCCL_ALGO");
 }
 
 TEST(TreeAllReduce, GivesAllRanksTheSameBitsAndOthersThanTheRing) {

@@ -1,6 +1,6 @@
 // NCCL as this project uses it: the names, values and signatures of NVIDIA's nccl.h (2.20 to 2.28), declared for the virtual GPU.
 //
-// Collectives among the virtual GPUs of one process, from one thread (with groups) or a thread for each rank. They are
+// Collectives among virtual GPUs: of one process, from one thread (with groups) or a thread for each rank, or of several. They are
 // asynchronous: a call returns when it is in the stream's queue. See simulator/gpu/nccl for how they run.
 #ifndef LOCKSTEP_SIM_NCCL_H
 #define LOCKSTEP_SIM_NCCL_H

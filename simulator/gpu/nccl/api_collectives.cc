@@ -1,6 +1,7 @@
 // NCCL's C functions: collectives and transfers. A call is checked at once and issued at once, or at the end of its group.
 #include "faults.h"
 #include "group.h"
+#include "operation.h"
 #include "reduction.h"
 
 using lockstep::sim::device_of;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "group.h"
+#include "meeting.h"
 
 using namespace lockstep::sim::nccl;
 
@@ -56,8 +57,8 @@ ncclResult_t ncclGetVersion(int* version) {
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
   if (uniqueId == nullptr) return report(null_argument("ncclGetUniqueId", "uniqueId"));
-  *uniqueId = new_unique_id();
-  return ncclSuccess;
+  if (new_unique_id(true, uniqueId).ok()) return ncclSuccess;
+  return report(new_unique_id(false, uniqueId));  // no network: good enough within the process
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
@@ -82,7 +83,8 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
   for (int rank = 0; rank < ndev; ++rank) {
     if (const Verdict verdict = check_device(devlist != nullptr ? devlist[rank] : rank); !verdict.ok()) return refuse(verdict);
   }
-  const ncclUniqueId id = new_unique_id();
+  ncclUniqueId id{};
+  if (const Verdict made = new_unique_id(!table_from_environment().shared_memory, &id); !made.ok()) return refuse(made);
   std::vector<Entry> entries;
   for (int rank = 0; rank < ndev; ++rank) {
     const Communicator communicator = add_communicator(ndev, rank, devlist != nullptr ? devlist[rank] : rank);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "clique.h"
-#include "rendezvous.h"
 
 struct ncclComm {
   int ranks = 1;

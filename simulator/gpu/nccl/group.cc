@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "formation.h"
+
 namespace lockstep::sim::nccl {
 
 namespace {
@@ -110,28 +112,45 @@ ncclResult_t issue_all(const std::vector<Call>& calls) {
 
 }  // namespace
 
+// Each step is taken for all entries before the next one is taken for any: ranks that one thread brings in do not wait for each other.
 ncclResult_t enter_all(const std::vector<Entry>& entries) {
-  std::vector<std::shared_ptr<Meeting>> joined;
+  struct Entering {
+    Joining joining;
+    Verdict verdict;
+    Table table;
+    std::shared_ptr<Formation> formation;
+  };
+  std::vector<Entering> all;
   for (const Entry& entry : entries) {
-    joined.push_back(find_meeting(entry.id));
-    if (joined.back() != nullptr) joined.back()->join(entry.communicator->ranks, entry.communicator->rank, entry.communicator->device);
+    all.push_back({Joining(entry.id), {}, {}, nullptr});
+    all.back().joining.join(entry.communicator->ranks, entry.communicator->rank, entry.communicator->device);
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    Entering& one = all[i];
+    one.verdict = one.joining.wait(&one.table);
+    if (!one.verdict.ok()) continue;
+    if (one.joining.id().process == own_process())
+      forget_meeting(one.joining.id().serial);  // a refused one stays, for those that come late
+    one.formation = find_formation(one.joining.id(), one.table, entries[i].communicator->rank);
+    one.formation->connect();
   }
   ncclResult_t first = ncclSuccess;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const Entry& entry = entries[i];
+    Entering& one = all[i];
     std::shared_ptr<Clique> clique;
-    Verdict verdict = {ncclInvalidArgument,
-                       "the ncclUniqueId is unknown: it did not come from ncclGetUniqueId, or its ranks have met already"};
-    if (joined[i] != nullptr) verdict = joined[i]->wait(&clique);
-    if (verdict.ok()) {
+    if (one.verdict.ok()) {
+      one.verdict = one.formation->complete(&clique);
+      leave_formation(one.joining.id(), one.table, entry.communicator->rank);
+    }
+    if (one.verdict.ok()) {
       const std::lock_guard lock(entry.communicator->mutex);
       entry.communicator->clique = clique;
-      forget_meeting(entry.id);  // a refused one stays, for ranks that come late
     } else {
       remove_communicator(entry.communicator.get());
       *entry.place = nullptr;
     }
-    const ncclResult_t code = report(verdict);
+    const ncclResult_t code = report(one.verdict);
     if (first == ncclSuccess) first = code;
   }
   return first;

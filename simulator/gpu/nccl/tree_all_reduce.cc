@@ -7,20 +7,16 @@
 
 #include "algorithm.h"
 #include "blocks.h"
+#include "double_tree.h"
 
 namespace lockstep::sim::nccl {
 
 namespace {
 
-struct Node {
-  int parent = -1;
-  int children[2] = {-1, -1};
-};
-
 // Rank 0 is the root, with one child; below it a rank's lowest set bit is its height, and its children are half a bit below and above
 // (or as far above as there are ranks).
-Node first_tree(int n, int rank) {
-  Node node;
+TreeNode first_tree(int n, int rank) {
+  TreeNode node;
   int bit = rank & -rank;
   if (rank == 0) {
     bit = static_cast<int>(std::bit_ceil(static_cast<unsigned>(n)));
@@ -35,22 +31,24 @@ Node first_tree(int n, int rank) {
   return node;
 }
 
+}  // namespace
+
 // The second tree is the first one mirrored (even n) or shifted by one (odd n): who is a leaf in one is an inner node in the other.
-Node node_of(int tree, int n, int rank) {
+TreeNode tree_node(int tree, int n, int rank) {
   if (tree == 0) return first_tree(n, rank);
   const auto there = [n](int r) { return n % 2 == 0 ? n - 1 - r : (r - 1 + n) % n; };
   const auto back = [n](int r) { return r < 0 ? -1 : (n % 2 == 0 ? n - 1 - r : (r + 1) % n); };
-  const Node mirrored = first_tree(n, there(rank));
+  const TreeNode mirrored = first_tree(n, there(rank));
   return {back(mirrored.parent), {back(mirrored.children[0]), back(mirrored.children[1])}};
 }
 
+namespace {
+
 int depth_of(int tree, int n, int rank) {
   int depth = 0;
-  for (int up = node_of(tree, n, rank).parent; up >= 0; up = node_of(tree, n, up).parent) ++depth;
+  for (int up = tree_node(tree, n, rank).parent; up >= 0; up = tree_node(tree, n, up).parent) ++depth;
   return depth;
 }
-
-Range half_of(const Exchange& exchange, int tree) { return piece_of({0, exchange.what.count}, 2, static_cast<std::size_t>(tree)); }
 
 Range share(const Exchange& exchange, int rank) {
   return piece_of({0, exchange.what.count}, static_cast<std::size_t>(exchange.ranks), static_cast<std::size_t>(rank));
@@ -60,7 +58,7 @@ struct Walk {
   const Exchange& exchange;
   const Buffers& buffers;
   const Reduction& reduction;
-  std::vector<Node> nodes;
+  std::vector<TreeNode> nodes;
 };
 
 void reduce_subtree(const Walk& walk, int rank, std::size_t first, std::size_t count, Block& result) {
@@ -78,13 +76,13 @@ void run(const Exchange& exchange, int /*rank*/, Range part) {
   const Reduction reduction = reduction_for(exchange.what.type, exchange.what.op);
   const int n = exchange.ranks;
   for (int tree = 0; tree < 2; ++tree) {
-    const Range half = half_of(exchange, tree);
+    const Range half = tree_half(exchange.what.count, tree);
     const Range range{std::max(part.begin, half.begin), std::min(part.end, half.end)};
     if (range.begin >= range.end) continue;
     Walk walk{exchange, buffers, reduction, {}};
     int root = 0;
     for (int r = 0; r < n; ++r) {
-      walk.nodes.push_back(node_of(tree, n, r));
+      walk.nodes.push_back(tree_node(tree, n, r));
       if (walk.nodes.back().parent < 0) root = r;
     }
     each_block(range, buffers.element, [&](std::size_t first, std::size_t count, std::size_t bytes) {
@@ -100,10 +98,10 @@ std::vector<Message> messages(const Exchange& exchange, int rank) {
   const int n = exchange.ranks;
   std::vector<Message> list;
   for (int tree = 0; tree < 2; ++tree) {
-    const std::size_t bytes = half_of(exchange, tree).size() * size_of(exchange.what.type);
+    const std::size_t bytes = tree_half(exchange.what.count, tree).size() * size_of(exchange.what.type);
     if (bytes == 0) continue;
     const int height = std::bit_width(static_cast<unsigned>(n - 1));  // rank 1 is the deepest: up to the highest bit, then to the root
-    const Node node = node_of(tree, n, rank);
+    const TreeNode node = tree_node(tree, n, rank);
     const int depth = depth_of(tree, n, rank);
     if (node.parent >= 0) list.push_back({height - depth, rank, node.parent, bytes});
     for (const int child : node.children) {

@@ -9,7 +9,7 @@ namespace lockstep::test {
 namespace {
 
 // Read when the virtual GPU is first used, which is after static initialisation.
-[[maybe_unused]] const int kMachine = setenv("LOCKSTEP_SIM_GPUS", "8", 1);
+[[maybe_unused]] const int kMachine = setenv("LOCKSTEP_SIM_GPUS", "16", 1);
 
 constexpr std::size_t kCanaryBytes = 64;
 constexpr int kCanary = 0x5a;
@@ -51,7 +51,23 @@ bool DeviceBytes::canary_lives() const {
   return true;
 }
 
-Cluster::Cluster(int ranks) : comms(static_cast<std::size_t>(ranks)), streams(static_cast<std::size_t>(ranks)) {
+const char* name_of(Way way) {
+  constexpr const char* kNames[] = {"direct", "shared memory", "TCP"};
+  return kNames[static_cast<int>(way)];
+}
+
+UseWay::UseWay(Way way) {
+  if (way != Way::direct) setenv("NCCL_P2P_DISABLE", "1", 1);
+  if (way == Way::tcp) setenv("NCCL_SHM_DISABLE", "1", 1);
+}
+
+UseWay::~UseWay() {
+  unsetenv("NCCL_P2P_DISABLE");
+  unsetenv("NCCL_SHM_DISABLE");
+}
+
+Cluster::Cluster(int ranks, Way way) : comms(static_cast<std::size_t>(ranks)), streams(static_cast<std::size_t>(ranks)) {
+  const UseWay use(way);
   EXPECT_EQ(ncclCommInitAll(comms.data(), ranks, nullptr), ncclSuccess) << ncclGetLastError(nullptr);
   for (int rank = 0; rank < ranks; ++rank) {
     expect_ok(cudaSetDevice(rank));

@@ -12,7 +12,7 @@
 
 namespace lockstep::test {
 
-inline constexpr int kGpus = 8;  // of the machine that tests run on; see cluster.cc
+inline constexpr int kGpus = 16;  // of the machine that tests run on; see cluster.cc
 
 // Device memory of one rank with a canary behind it.
 class DeviceBytes {
@@ -33,9 +33,23 @@ class DeviceBytes {
   std::byte* data_ = nullptr;
 };
 
+// How ranks of one process reach each other: each other's memory, messages through shared memory, messages over TCP. Chosen as NCCL has it,
+// by NCCL_P2P_DISABLE and NCCL_SHM_DISABLE.
+enum class Way { direct, shared_memory, tcp };
+const char* name_of(Way way);
+
+// Sets the two variables; restores them when it goes.
+class UseWay {
+ public:
+  explicit UseWay(Way way);
+  ~UseWay();
+  UseWay(const UseWay&) = delete;
+  UseWay& operator=(const UseWay&) = delete;
+};
+
 class Cluster {
  public:
-  explicit Cluster(int ranks);
+  explicit Cluster(int ranks, Way way = Way::direct);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;

@@ -1,5 +1,7 @@
 // Matching of calls, cancellation, and the operations themselves.
-#include "clique.h"
+#include "direct_clique.h"
+
+#include <atomic>
 
 #include "blocks.h"
 
@@ -7,13 +9,42 @@ namespace lockstep::sim::nccl {
 
 namespace {
 
-std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
+// Its operations do nothing any more, and no stream waits for it.
+template <typename Met>
+void cancel(Met& met) {
+  met.cancelled = true;
+  if (met.entry != nullptr) open_gate(met.entry);
+  if (met.exit != nullptr) open_gate(met.exit);
+}
 
-Cost cost_of(const Exchange& exchange, std::size_t share) {
+}  // namespace
+
+struct DirectClique::Collective {
+  Exchange exchange;
+  const Algorithm* algorithm = nullptr;
+  int first_rank = 0;
+  int called = 0;
+  std::shared_ptr<Gate> entry;
+  std::shared_ptr<Gate> exit;
+  std::atomic<bool> cancelled{false};
+};
+
+struct DirectClique::Transfer {
+  bool by_sender = false;  // whose half came first
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::size_t count = 0;
+  ncclDataType_t type = ncclFloat32;
+  std::shared_ptr<Gate> entry;
+  std::shared_ptr<Gate> exit;
+  std::atomic<bool> cancelled{false};
+};
+
+Cost cost_of(const Signature& what, int ranks, std::size_t share) {
   const double elements = static_cast<double>(share);
-  const double bytes = elements * static_cast<double>(size_of(exchange.what.type));
-  const double n = exchange.ranks;
-  switch (exchange.what.kind) {
+  const double bytes = elements * static_cast<double>(size_of(what.type));
+  const double n = ranks;
+  switch (what.kind) {
     case Kind::all_reduce:
       return {elements * (n - 1), 2 * n * bytes};
     case Kind::reduce:
@@ -28,81 +59,41 @@ Cost cost_of(const Exchange& exchange, std::size_t share) {
   return {};
 }
 
-// The bytes a rank's kernel touches on a real machine: its own buffers.
-std::vector<Touch> touches_of(const Exchange& exchange, int rank) {
-  const Signature& what = exchange.what;
-  const std::size_t n = static_cast<std::size_t>(exchange.ranks);
+std::vector<Touch> touches_of(const Signature& what, int ranks, const void* send, const void* receive) {
+  const auto n = static_cast<std::size_t>(ranks);
   const std::size_t one = what.count * size_of(what.type);
-  const void* send = exchange.send[static_cast<std::size_t>(rank)];
-  const void* receive = exchange.receive[static_cast<std::size_t>(rank)];
   std::vector<Touch> touches;
   if (send != nullptr) touches.push_back({send, what.kind == Kind::reduce_scatter ? one * n : one, false});
   if (receive != nullptr) touches.push_back({receive, what.kind == Kind::all_gather ? one * n : one, true});
   return touches;
 }
 
-// Its operations do nothing any more, and no stream waits for it.
-template <typename Met>
-void cancel(Met& met) {
-  met.cancelled = true;
-  if (met.entry != nullptr) open_gate(met.entry);
-  if (met.exit != nullptr) open_gate(met.exit);
+std::string disagreement(std::uint64_t number, int one, const Signature& its_call, int other, const Signature& other_call) {
+  return "ranks disagree about collective number " + std::to_string(number) + " of their communicator: " + rank_name(one) + " calls " +
+         describe(its_call) + ", " + rank_name(other) + " calls " + describe(other_call) + "; " + difference(its_call, other_call) +
+         " must be the same: all ranks call the same collectives in the same order";
 }
 
-}  // namespace
-
-struct Clique::Collective {
-  Exchange exchange;
-  const Algorithm* algorithm = nullptr;
-  int first_rank = 0;
-  int called = 0;
-  std::shared_ptr<Gate> entry;
-  std::shared_ptr<Gate> exit;
-  std::atomic<bool> cancelled{false};
-};
-
-struct Clique::Transfer {
-  bool by_sender = false;  // whose half came first
-  const void* from = nullptr;
-  void* to = nullptr;
-  std::size_t count = 0;
-  ncclDataType_t type = ncclFloat32;
-  std::shared_ptr<Gate> entry;
-  std::shared_ptr<Gate> exit;
-  std::atomic<bool> cancelled{false};
-};
-
-void Clique::Ledger::issued(int rank) {
-  const std::lock_guard lock(mutex);
-  ++outstanding[static_cast<std::size_t>(rank)];
+std::string transfer_disagreement(int from, int to, std::size_t sent, ncclDataType_t sent_type, std::size_t expected,
+                                  ncclDataType_t expected_type) {
+  const auto say = [](std::size_t count, ncclDataType_t type) { return std::to_string(count) + " of " + name_of(type); };
+  return "ranks disagree about a transfer: " + rank_name(from) + " sends " + say(sent, sent_type) + ", " + rank_name(to) + " expects " +
+         say(expected, expected_type);
 }
 
-void Clique::Ledger::done(int rank) {
-  const std::lock_guard lock(mutex);
-  if (--outstanding[static_cast<std::size_t>(rank)] == 0) all_done.notify_all();
-}
-
-void Clique::Ledger::count(const std::vector<Message>& messages) {
-  for (const Message& message : messages) {
-    Counters& sender = counters[static_cast<std::size_t>(message.from)];
-    sender.messages.fetch_add(1, std::memory_order_relaxed);
-    sender.bytes.fetch_add(message.bytes, std::memory_order_relaxed);
-  }
-}
-
-Clique::Clique(std::vector<int> devices, AlgorithmChoice allowed)
-    : devices_(std::move(devices)),
+DirectClique::DirectClique(int ranks, AlgorithmChoice allowed)
+    : size_(ranks),
       allowed_(allowed),
-      ledger_(std::make_shared<Ledger>(static_cast<int>(devices_.size()))),
-      departed_(devices_.size()),
-      called_(devices_.size(), 0) {}
+      ledger_(std::make_shared<Ledger>(ranks)),
+      departed_(static_cast<std::size_t>(ranks)),
+      called_(static_cast<std::size_t>(ranks), 0) {}
 
-Verdict Clique::state() const {
+Verdict DirectClique::state() const {
   const std::lock_guard lock(mutex_);
   return state_;
 }
 
-Verdict Clique::fail(ncclResult_t code, const std::string& text) {
+Verdict DirectClique::fail(ncclResult_t code, const std::string& text) {
   if (state_.ok()) state_ = {code, text};
   for (const auto& collective : pending_) cancel(*collective);
   pending_.clear();
@@ -113,8 +104,8 @@ Verdict Clique::fail(ncclResult_t code, const std::string& text) {
   return {code, text};
 }
 
-Verdict Clique::missing_rank(const std::string& caller) const {
-  for (int r = 0; r < size(); ++r) {
+Verdict DirectClique::missing_rank(const std::string& caller) const {
+  for (int r = 0; r < size_; ++r) {
     const std::string& why = departed_[static_cast<std::size_t>(r)];
     if (!why.empty()) return {ncclInvalidUsage, caller + " can't happen: " + rank_name(r) + " " + why};
   }
@@ -122,7 +113,7 @@ Verdict Clique::missing_rank(const std::string& caller) const {
 }
 
 template <typename Met>
-Verdict Clique::put_on_stream(Met& met, int rank, cudaStream_t stream, Operation operation) {
+Verdict DirectClique::put_on_stream(Met& met, int rank, cudaStream_t stream, Operation operation) {
   const std::string name = operation.name;
   ledger_->issued(rank);
   cudaError_t status = met.entry != nullptr ? enqueue_gate(stream, met.entry) : cudaSuccess;
@@ -138,7 +129,7 @@ Verdict Clique::put_on_stream(Met& met, int rank, cudaStream_t stream, Operation
   return fail(ncclUnhandledCudaError, name + ": the stream refuses the operation: " + cudaGetErrorString(status));
 }
 
-Verdict Clique::collective(int rank, const CollectiveCall& call, cudaStream_t stream) {
+Verdict DirectClique::collective(int rank, const CollectiveCall& call, cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   const std::size_t r = static_cast<std::size_t>(rank);
   if (!state_.ok()) return {state_.code, describe(call.what) + " refused, this communicator has failed: " + state_.text};
@@ -150,24 +141,22 @@ Verdict Clique::collective(int rank, const CollectiveCall& call, cudaStream_t st
   const std::size_t place = number - first_pending_;
   if (place == pending_.size()) {
     auto fresh = std::make_shared<Collective>();
-    fresh->exchange = {call.what, size(), std::vector<const void*>(devices_.size()), std::vector<void*>(devices_.size())};
+    fresh->exchange = {call.what, size_, std::vector<const void*>(called_.size()), std::vector<void*>(called_.size())};
     fresh->algorithm = algorithm;
     fresh->first_rank = rank;
-    if (size() > 1 && call.what.count > 0) {
-      fresh->entry = make_gate(size(), std::string(name_of(call.what.kind)) + " entry");
-      fresh->exit = make_gate(size(), std::string(name_of(call.what.kind)) + " exit");
+    if (size_ > 1 && call.what.count > 0) {
+      fresh->entry = make_gate(size_, std::string(name_of(call.what.kind)) + " entry");
+      fresh->exit = make_gate(size_, std::string(name_of(call.what.kind)) + " exit");
     }
     pending_.push_back(std::move(fresh));
   }
   const std::shared_ptr<Collective> collective = pending_[place];
   if (const std::string differs = difference(collective->exchange.what, call.what); !differs.empty()) {
-    return fail(ncclInvalidUsage, "ranks disagree about collective number " + std::to_string(number) + " of their communicator: " +
-                                      rank_name(collective->first_rank) + " calls " + describe(collective->exchange.what) + ", " +
-                                      rank_name(rank) + " calls " + describe(call.what) + "; " + differs + " must be the same");
+    return fail(ncclInvalidUsage, disagreement(number, collective->first_rank, collective->exchange.what, rank, call.what));
   }
   collective->exchange.send[r] = call.send;
   collective->exchange.receive[r] = call.receive;
-  if (++collective->called == size()) {  // ranks call in order, so this is the oldest one
+  if (++collective->called == size_) {  // ranks call in order, so this is the oldest one
     pending_.pop_front();
     ++first_pending_;
   }
@@ -177,8 +166,8 @@ Verdict Clique::collective(int rank, const CollectiveCall& call, cudaStream_t st
   Operation operation;
   operation.kind = OperationKind::collective;
   operation.name = name_of(call.what.kind);
-  operation.cost = cost_of(collective->exchange, share.size());
-  operation.touches = touches_of(collective->exchange, rank);
+  operation.cost = cost_of(call.what, size_, share.size());
+  operation.touches = touches_of(call.what, size_, call.send, call.receive);
   operation.parts = share.size() > 0 ? parts_for(operation.cost) : 1;
   auto left = std::make_shared<std::atomic<int>>(operation.parts);
   operation.run = [collective, ledger = ledger_, rank, share, parts = operation.parts, left](int part) {
@@ -187,8 +176,8 @@ Verdict Clique::collective(int rank, const CollectiveCall& call, cudaStream_t st
       const Range range = piece_of(share, static_cast<std::size_t>(parts), static_cast<std::size_t>(part));
       if (range.size() > 0) collective->algorithm->run(exchange, rank, range);
       if (part == 0) {
-        ledger->counters[static_cast<std::size_t>(rank)].collectives.fetch_add(1, std::memory_order_relaxed);
-        ledger->count(collective->algorithm->messages(exchange, rank));
+        ledger->count_collective(rank);
+        for (const Message& message : collective->algorithm->messages(exchange, rank)) ledger->count_message(message.from, message.bytes);
       }
     }
     if (left->fetch_sub(1) == 1) ledger->done(rank);
@@ -196,7 +185,7 @@ Verdict Clique::collective(int rank, const CollectiveCall& call, cudaStream_t st
   return put_on_stream(*collective, rank, stream, std::move(operation));
 }
 
-Verdict Clique::transfer(int rank, const TransferCall& call, cudaStream_t stream) {
+Verdict DirectClique::transfer(int rank, const TransferCall& call, cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   const std::string caller = call.sends ? "ncclSend" : "ncclRecv";
   if (!state_.ok()) return {state_.code, caller + " refused, this communicator has failed: " + state_.text};
@@ -209,11 +198,10 @@ Verdict Clique::transfer(int rank, const TransferCall& call, cudaStream_t stream
   if (!waiting.empty() && waiting.front()->by_sender != call.sends) {
     transfer = waiting.front();
     if (transfer->count != call.count || transfer->type != call.type) {
-      const auto say = [](std::size_t count, ncclDataType_t type) { return std::to_string(count) + " of " + name_of(type); };
-      const std::string mine = say(call.count, call.type);
-      const std::string other = say(transfer->count, transfer->type);
-      return fail(ncclInvalidUsage, "ranks disagree about a transfer: " + rank_name(pair.first) + " sends " + (call.sends ? mine : other) +
-                                        ", " + rank_name(pair.second) + " expects " + (call.sends ? other : mine));
+      const bool mine = call.sends;
+      return fail(ncclInvalidUsage,
+                  transfer_disagreement(pair.first, pair.second, mine ? call.count : transfer->count, mine ? call.type : transfer->type,
+                                        mine ? transfer->count : call.count, mine ? transfer->type : call.type));
     }
     waiting.pop_front();
   } else {
@@ -243,10 +231,10 @@ Verdict Clique::transfer(int rank, const TransferCall& call, cudaStream_t stream
   if (!call.sends) operation.cost = {0, 2 * static_cast<double>(bytes)};
   operation.run = [transfer, ledger = ledger_, pair, rank, sends = call.sends, bytes](int /*part*/) {
     if (!transfer->cancelled) {
-      ledger->counters[static_cast<std::size_t>(rank)].collectives.fetch_add(1, std::memory_order_relaxed);
+      ledger->count_collective(rank);
       if (!sends) {
         copy_bytes(resolve(transfer->to), resolve(transfer->from), bytes);
-        if (pair.first != pair.second) ledger->count({{0, pair.first, pair.second, bytes}});
+        if (pair.first != pair.second) ledger->count_message(pair.first, bytes);
       }
     }
     ledger->done(rank);
@@ -254,7 +242,7 @@ Verdict Clique::transfer(int rank, const TransferCall& call, cudaStream_t stream
   return put_on_stream(*transfer, rank, stream, std::move(operation));
 }
 
-void Clique::depart(int rank, ncclResult_t code_for_others, const std::string& why) {
+void DirectClique::depart(int rank, ncclResult_t code_for_others, const std::string& why) {
   const std::lock_guard lock(mutex_);
   const std::size_t r = static_cast<std::size_t>(rank);
   departed_[r] = why;
@@ -274,23 +262,6 @@ void Clique::depart(int rank, ncclResult_t code_for_others, const std::string& w
     }
   }
   if (aborts) fail(code_for_others, rank_name(rank) + " " + why);
-}
-
-void Clique::drain(int rank) {
-  std::unique_lock lock(ledger_->mutex);
-  ledger_->all_done.wait(lock, [&] { return ledger_->outstanding[static_cast<std::size_t>(rank)] == 0; });
-}
-
-Traffic Clique::traffic(int rank) const {
-  const Counters& counters = ledger_->counters[static_cast<std::size_t>(rank)];
-  return {counters.collectives, counters.messages, counters.bytes};
-}
-
-void Clique::reset_traffic(int rank) {
-  Counters& counters = ledger_->counters[static_cast<std::size_t>(rank)];
-  counters.collectives = 0;
-  counters.messages = 0;
-  counters.bytes = 0;
 }
 
 }  // namespace lockstep::sim::nccl

@@ -1,0 +1,110 @@
+#include "formation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "direct_clique.h"
+#include "message_clique.h"
+
+namespace lockstep::sim::nccl {
+
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(60);
+
+// Ranks of one process are one member, unless they were told not to share memory.
+std::vector<int> members_of(const Table& table) {
+  std::vector<int> members;
+  for (std::size_t rank = 0; rank < table.seats.size(); ++rank) {
+    std::size_t member = rank;
+    for (std::size_t other = 0; table.shared_memory && other < rank && member == rank; ++other) {
+      if (table.seats[other].process == table.seats[rank].process) member = other;
+    }
+    members.push_back(static_cast<int>(member));
+  }
+  return members;
+}
+
+using Key = std::tuple<std::uint64_t, std::uint64_t, int>;  // process, serial, member
+
+struct Formations {
+  std::mutex mutex;
+  std::map<Key, std::pair<std::shared_ptr<Formation>, std::ptrdiff_t>> open;  // and how many ranks are still to come
+};
+
+Formations& formations() {
+  static Formations all;
+  return all;
+}
+
+}  // namespace
+
+Formation::Formation(const IdContent& id, const Table& table, int member)
+    : id_(id), table_(table), member_(member), members_(members_of(table)) {}
+
+void Formation::connect() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(connected_, true)) return;
+  const auto deadline = Clock::now() + kPatience;
+  for (std::size_t rank = 0; rank < members_.size() && verdict_.ok(); ++rank) {
+    const int other = members_[rank];
+    if (other != static_cast<int>(rank) || other <= member_) continue;
+    Hello hello;
+    hello.kind = Hello::Kind::peer;
+    hello.process = id_.process;
+    hello.serial = id_.serial;
+    hello.from = member_;
+    hello.to = other;
+    Socket socket;
+    verdict_ = connect_to(table_.seats[rank].address, deadline, &socket);
+    if (verdict_.ok()) verdict_ = send_all(socket, &hello, sizeof(hello), deadline);
+    if (!verdict_.ok()) verdict_ = {ncclRemoteError, "rank " + std::to_string(other) + " can't be reached: " + verdict_.text};
+    connections_[other] = std::move(socket);
+  }
+}
+
+Verdict Formation::complete(std::shared_ptr<Clique>* clique) {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(done_, true)) {
+    const bool all_here = std::all_of(members_.begin(), members_.end(), [this](int member) { return member == member_; });
+    const auto deadline = Clock::now() + kPatience;
+    for (std::size_t rank = 0; rank < members_.size() && verdict_.ok(); ++rank) {
+      const int other = members_[rank];
+      if (other != static_cast<int>(rank) || other >= member_) continue;
+      verdict_ = lobby().take_peer(id_, other, member_, deadline, &connections_[other]);
+    }
+    if (verdict_.ok() && all_here && table_.direct) {
+      clique_ = std::make_shared<DirectClique>(static_cast<int>(members_.size()), table_.allowed);
+    } else if (verdict_.ok()) {
+      auto fresh = std::make_shared<MessageClique>(members_, member_, table_.allowed);
+      fresh->start(std::move(connections_));
+      clique_ = std::move(fresh);
+    }
+    connections_.clear();
+  }
+  *clique = clique_;
+  return verdict_;
+}
+
+std::shared_ptr<Formation> find_formation(const IdContent& id, const Table& table, int rank) {
+  const std::vector<int> members = members_of(table);
+  const int member = members[static_cast<std::size_t>(rank)];
+  Formations& all = formations();
+  const std::lock_guard lock(all.mutex);
+  auto& [formation, missing] = all.open[{id.process, id.serial, member}];
+  if (formation == nullptr) {
+    formation = std::make_shared<Formation>(id, table, member);
+    missing = std::count(members.begin(), members.end(), member);
+  }
+  return formation;
+}
+
+void leave_formation(const IdContent& id, const Table& table, int rank) {
+  const int member = members_of(table)[static_cast<std::size_t>(rank)];
+  Formations& all = formations();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.open.find({id.process, id.serial, member});
+  if (found != all.open.end() && --found->second.second == 0) all.open.erase(found);
+}
+
+}  // namespace lockstep::sim::nccl

@@ -1,0 +1,157 @@
+#include "meeting.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "lobby.h"
+
+namespace lockstep::sim::nccl {
+
+namespace {
+
+struct Meetings {
+  std::mutex mutex;
+  std::uint64_t made = 0;
+  std::map<std::uint64_t, std::shared_ptr<Meeting>> open;
+};
+
+Meetings& meetings() {
+  static Meetings all;
+  return all;
+}
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+}
+
+constexpr const char* kFormat = "lockstep:%016llx:%llx:%08x:%04x";
+
+}  // namespace
+
+Table table_from_environment() {
+  Table table;
+  const char* algorithms = std::getenv("NCCL_ALGO");
+  table.allowed = parse_algorithm_choice(algorithms != nullptr ? algorithms : "");
+  table.direct = !is_set("NCCL_P2P_DISABLE");
+  table.shared_memory = table.direct || !is_set("NCCL_SHM_DISABLE");
+  return table;
+}
+
+void Meeting::refuse(ncclResult_t code, const std::string& text) {
+  verdict_ = {code, text};
+  conclude();
+}
+
+void Meeting::conclude() {
+  over_ = true;
+  changed_.notify_all();
+  for (const auto& tell : std::exchange(listeners_, {})) tell(verdict_, table_);
+}
+
+void Meeting::join(int ranks, int rank, const Seat& seat) {
+  const std::lock_guard lock(mutex_);
+  if (over_) return;
+  std::vector<Seat>& seats = table_.seats;
+  if (seats.empty()) {
+    table_ = table_from_environment();
+    seats.resize(static_cast<std::size_t>(ranks));
+  }
+  if (static_cast<std::size_t>(ranks) != seats.size()) {
+    return refuse(ncclInvalidUsage, "ranks disagree about their number: rank " + std::to_string(rank) + " says " + std::to_string(ranks) +
+                                        ", others " + std::to_string(seats.size()));
+  }
+  Seat& place = seats[static_cast<std::size_t>(rank)];
+  if (place.process != 0) return refuse(ncclInvalidUsage, "rank " + std::to_string(rank) + " joins the same communicator twice");
+  place = seat;
+  if (++present_ == ranks) complete();
+}
+
+void Meeting::withdraw(int rank) {
+  const std::lock_guard lock(mutex_);
+  if (!over_) refuse(ncclRemoteError, "rank " + std::to_string(rank) + " has gone while the ranks of its communicator were meeting");
+}
+
+// Every process has virtual GPUs of its own, so the same number in two processes is two GPUs.
+void Meeting::complete() {
+  const std::vector<Seat>& seats = table_.seats;
+  for (std::size_t a = 0; a < seats.size(); ++a) {
+    for (std::size_t b = a + 1; b < seats.size(); ++b) {
+      if (seats[a].process != seats[b].process || seats[a].device != seats[b].device) continue;
+      return refuse(ncclInvalidUsage, "duplicate GPU: rank " + std::to_string(a) + " and rank " + std::to_string(b) +
+                                          " are both on CUDA device " + std::to_string(seats[a].device) +
+                                          "; a GPU can be in a communicator only once");
+    }
+  }
+  conclude();
+}
+
+Verdict Meeting::wait(Table* table) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return over_; });
+  *table = table_;
+  return verdict_;
+}
+
+void Meeting::when_over(std::function<void(const Verdict&, const Table&)> tell) {
+  const std::lock_guard lock(mutex_);
+  if (over_) {
+    tell(verdict_, table_);
+  } else {
+    listeners_.push_back(std::move(tell));
+  }
+}
+
+std::uint64_t own_process() {
+  static const std::uint64_t number = [] {
+    std::random_device random;
+    std::uint64_t drawn = 0;
+    while (drawn == 0) drawn = (static_cast<std::uint64_t>(random()) << 32) | random();
+    return drawn;
+  }();
+  return number;
+}
+
+bool read_id(const ncclUniqueId& id, IdContent* content) {
+  std::string text(id.internal, strnlen(id.internal, sizeof(id.internal)));
+  unsigned long long process = 0;
+  unsigned long long serial = 0;
+  unsigned ip = 0;
+  unsigned port = 0;
+  if (std::sscanf(text.c_str(), kFormat, &process, &serial, &ip, &port) != 4 || process == 0 || port > 65535) return false;
+  *content = {process, serial, {ip, static_cast<std::uint16_t>(port)}};
+  return true;
+}
+
+Verdict new_unique_id(bool listening, ncclUniqueId* id) {
+  Address address;
+  if (listening) {
+    if (Verdict opened = lobby().open(&address); !opened.ok()) return opened;
+  }
+  Meetings& all = meetings();
+  const std::lock_guard lock(all.mutex);
+  const std::uint64_t serial = all.made++;
+  *id = {};
+  std::snprintf(id->internal, sizeof(id->internal), kFormat, static_cast<unsigned long long>(own_process()),
+                static_cast<unsigned long long>(serial), address.ip, static_cast<unsigned>(address.port));
+  all.open[serial] = std::make_shared<Meeting>();
+  return {};
+}
+
+std::shared_ptr<Meeting> find_meeting(std::uint64_t serial) {
+  Meetings& all = meetings();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.open.find(serial);
+  return found != all.open.end() ? found->second : nullptr;
+}
+
+void forget_meeting(std::uint64_t serial) {
+  Meetings& all = meetings();
+  const std::lock_guard lock(all.mutex);
+  all.open.erase(serial);
+}
+
+}  // namespace lockstep::sim::nccl
