@@ -42,6 +42,7 @@ Stream* Executor::create_stream(int device, unsigned flags, bool counted) {
   stream->flags = flags;
   stream->legacy = false;
   stream->counted = counted;
+  stream->worker = -1;
   devices_[static_cast<std::size_t>(device)].streams.push_back(stream);
   stream->alive.store(true, std::memory_order_release);
   if (counted) ++live_streams_;

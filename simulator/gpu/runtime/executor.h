@@ -1,8 +1,9 @@
 // Runs what streams hold: worker threads take the next node of a ready stream.
 //
 // A stream whose next node must wait (an event, a gate, the legacy stream) is parked and costs nothing; no worker blocks.
-// An operation with several parts is offered to all workers. Functions of the host run on a thread of their own, so that
-// one that waits does not stop the devices. One lock protects all queues; it is held for some tens of nanoseconds.
+// An operation with several parts is offered to all workers; the one that came to it takes part after part, others help when they have
+// nothing else to do. A worker prefers streams that it ran before, whose data its caches hold. Functions of the host run on a thread of
+// their own, so that one that waits does not stop the devices. One lock protects all queues; it is held for some tens of nanoseconds.
 #pragma once
 
 #include <atomic>
@@ -65,7 +66,7 @@ class Executor {
   }
   void wait(const Moment& moment);
   bool has_passed(const Moment& moment);  // as the host learns it
-  void wait_stream(Stream* stream);  // the legacy stream: all blocking streams of its device too
+  void wait_stream(Stream* stream);       // the legacy stream: all blocking streams of its device too
   void wait_device(int device);
   bool is_idle(Stream* stream);
 
@@ -100,13 +101,14 @@ class Executor {
   std::string describe_stuck(const Stuck& stuck);
   void release_stuck(const Stuck& stuck);
   bool seeded() const { return seed_ != 0; }
-  Stream* pick(Lock& lock);
+  Stream* pick(int index, Lock& lock);
+  Node* own_job(int index);
   void start(Stream* stream, Lock& lock);
   bool waits(Node& node);
   void arrive(Node& node);
   void run_alone(Node& node, Lock& lock);
   void offer_parts(Node& node, Lock& lock);
-  void run_claimed(Lock& lock);
+  void run_claimed(Node& node, Lock& lock);
   void complete(Node& node);
   void make_ready(Stream* stream);
   void idle(int index, Lock& lock);

@@ -99,6 +99,8 @@ struct CUstream_st {
   bool legacy = false;
   bool counted = true;  // among the streams that somebody must destroy
   bool busy = false;    // ready, running or parked
+  int worker = -1;      // that ran it last, and has its data in reach
+  int passed_over = 0;  // how often another was taken while it was the first of the ready ones
   lockstep::sim::Node* head = nullptr;
   lockstep::sim::Node* tail = nullptr;
   std::uint64_t submitted = 0;

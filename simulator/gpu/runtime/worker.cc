@@ -33,6 +33,7 @@ void become_worker(const std::string& name) {
   be_a_single_openmp_thread();
 }
 
+constexpr int kMostPassedOver = 8;
 constexpr int kSpinRounds = 64;  // about 20 microseconds of an otherwise idle core
 
 }  // namespace
@@ -59,12 +60,16 @@ void Executor::work(int index) {
   Lock lock(mutex_);
   while (!stopping_.load(std::memory_order_relaxed)) {
     if (index == 0 || !seeded()) {
-      if (!open_jobs_.empty()) {
-        run_claimed(lock);
+      if (Node* const job = own_job(index)) {
+        run_claimed(*job, lock);
         continue;
       }
-      if (Stream* const stream = pick(lock)) {
+      if (Stream* const stream = pick(index, lock)) {
         start(stream, lock);
+        continue;
+      }
+      if (!open_jobs_.empty()) {
+        run_claimed(*open_jobs_.front(), lock);
         continue;
       }
     }
@@ -95,10 +100,19 @@ void Executor::work_for_host() {
   }
 }
 
-// The next ready stream: first come first served, or at random under a seed.
-Stream* Executor::pick(Lock& lock) {
+// An operation that this worker came to, with parts that nobody has taken. Under a seed there is one worker for all.
+Node* Executor::own_job(int index) {
+  for (Node* job : open_jobs_) {
+    if (seeded() || job->stream->worker == index) return job;
+  }
+  return nullptr;
+}
+
+// The next ready stream: the first that this worker ran last or that is new, else the first of all; or one at random under a seed.
+// Nobody waits for ever: who has been passed over a few times is next.
+Stream* Executor::pick(int index, Lock& lock) {
   if (ready_.empty()) return nullptr;
-  std::size_t index = 0;
+  std::size_t place = 0;
   if (seeded()) {
     if (!held_back_ && random_() % 4 == 0) {
       // Let the host run ahead; but not when it waits for us.
@@ -112,10 +126,17 @@ Stream* Executor::pick(Lock& lock) {
       if (ready_.empty()) return nullptr;
     }
     held_back_ = false;
-    index = random_() % ready_.size();
+    place = random_() % ready_.size();
+  } else if (ready_.front()->passed_over < kMostPassedOver) {
+    const auto mine =
+        std::find_if(ready_.begin(), ready_.end(), [&](const Stream* stream) { return stream->worker == index || stream->worker < 0; });
+    if (mine != ready_.end()) place = static_cast<std::size_t>(mine - ready_.begin());
+    if (place != 0) ++ready_.front()->passed_over;
   }
-  Stream* const stream = ready_[index];
-  ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(index));
+  Stream* const stream = ready_[place];
+  stream->worker = index;
+  stream->passed_over = 0;
+  ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(place));
   work_hint_.store(!ready_.empty() || !open_jobs_.empty(), std::memory_order_relaxed);
   return stream;
 }
@@ -228,10 +249,9 @@ void Executor::offer_parts(Node& node, Lock& lock) {
   }
 }
 
-void Executor::run_claimed(Lock& lock) {
-  Node& node = *open_jobs_.front();
+void Executor::run_claimed(Node& node, Lock& lock) {
   const int claim = node.claimed++;
-  if (node.claimed == node.parts) open_jobs_.pop_front();
+  if (node.claimed == node.parts) std::erase(open_jobs_, &node);
   work_hint_.store(!ready_.empty() || !open_jobs_.empty(), std::memory_order_relaxed);
   const int part = node.part_order.empty() ? claim : node.part_order[static_cast<std::size_t>(claim)];
   lock.unlock();
