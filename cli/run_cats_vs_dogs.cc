@@ -22,7 +22,8 @@ struct Recipe {
   float momentum = 0.9F;
   bool flips = true;
   bool decay = true;  // of the learning rate, along half a cosine
-  int epochs = 30;
+  int epochs = 30;    // at most
+  int patience = 10;  // epochs without a better validation accuracy; then the best weights are kept. 0: all epochs
   std::int64_t batch_per_replica = 16;
   double learning_rate = 2e-3;
   std::int64_t memory_limit_mib = 1024;
@@ -36,6 +37,7 @@ Recipe published() {
   recipe.momentum = 0.999F;
   recipe.flips = recipe.decay = false;
   recipe.epochs = 5;
+  recipe.patience = 0;
   recipe.batch_per_replica = 64;
   recipe.learning_rate = 1e-3;
   recipe.memory_limit_mib = 7168;
@@ -154,6 +156,7 @@ int run_cats_vs_dogs(const RunOptions& options) {
       Shape{recipe.image, recipe.image, 3});
   FitOptions fit;
   fit.epochs(recipe.epochs).validation(validation.cache().batch(batch).prefetch());
+  if (recipe.patience > 0) fit.callback(EarlyStopping("val_accuracy").patience(recipe.patience).restore_best_weights());
   return train(options, model, batches, fit);
 }
 

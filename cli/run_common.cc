@@ -93,10 +93,14 @@ void report(const RunOptions& options, const Model& model, const History& histor
         seconds, equal, sums);
     return;
   }
-  if (history.stopped) fmt::print("Stopped by Ctrl-C after {} steps.\n", model.iterations());
-  if (history.history.count("val_accuracy"))
-    fmt::print("Test accuracy {:.2f} % after {} epoch{}, {:.1f} s.\n", 100 * history.last("val_accuracy"), history.epoch.size(),
-               history.epoch.size() == 1 ? "" : "s", seconds);
+  if (interrupted) fmt::print("Stopped by Ctrl-C after {} steps.\n", model.iterations());
+  if (history.history.count("val_accuracy")) {
+    const std::vector<double>& values = history.history.at("val_accuracy");
+    const auto best = std::max_element(values.begin(), values.end());
+    fmt::print("Test accuracy {:.2f} % after {} epoch{}{}, {:.1f} s.\n", 100 * values.back(), history.epoch.size(),
+               history.epoch.size() == 1 ? "" : "s",
+               *best > values.back() ? fmt::format(" (best {:.2f} % after {})", 100 * *best, best - values.begin() + 1) : "", seconds);
+  }
   fmt::print("{} replica{} {}: checksum {:016x}\n", checksums.size(), checksums.size() == 1 ? "" : "s", equal ? "bit-identical" : "DIFFER",
              checksums.front());
   if (!options.trace.empty())
@@ -161,7 +165,7 @@ int train_with(const RunOptions& options, Model& model, FitOptions fit, const st
   report(options, model, history, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   if (!all_equal(model.checksums())) return 1;
   constexpr int kInterrupted = 130;  // what a shell reports for SIGINT
-  return history.stopped ? kInterrupted : 0;
+  return interrupted ? kInterrupted : 0;
 }
 
 }  // namespace

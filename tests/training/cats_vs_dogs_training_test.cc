@@ -32,7 +32,8 @@ class CatsVsDogsTraining : public ::testing::Test {
   static Strategy two_gpus(std::int64_t mib) { return MirroredStrategy(split_gpu(0, {mib, mib})); }
 };
 
-// From scratch: alpha 0.35, 96 x 96, BN momentum 0.9, flips, Adam along half a cosine, 32 photos a step on two logical GPUs.
+// From scratch: alpha 0.35, 96 x 96, BN momentum 0.9, flips, Adam along half a cosine, 32 photos a step on two logical GPUs, and an end
+// after ten epochs without a better validation accuracy.
 History train_from_scratch(const Dataset& photos, const Dataset& validation, const Strategy& strategy, std::uint64_t seed, int epochs) {
   const Dataset batches = photos.shuffle(photos.cardinality(), seed).batch(32).prefetch();
   Model model = strategy.scope([&] {
@@ -41,7 +42,11 @@ History train_from_scratch(const Dataset& photos, const Dataset& validation, con
   });
   model.set_seed(seed);
   model.compile(Adam(CosineDecay(2e-3F, epochs * batches.cardinality())), SparseCategoricalCrossentropy(), {"accuracy"});
-  const History history = model.fit(batches, FitOptions().epochs(epochs).validation(validation.batch(64)).verbose(Verbose::line));
+  const History history = model.fit(batches, FitOptions()
+                                                 .epochs(epochs)
+                                                 .validation(validation.batch(64))
+                                                 .callback(EarlyStopping("val_accuracy").patience(10).restore_best_weights())
+                                                 .verbose(Verbose::line));
   const auto sums = model.checksums();
   for (const std::uint64_t sum : sums) EXPECT_EQ(sum, sums.front());
   return history;
@@ -68,7 +73,7 @@ TEST_F(CatsVsDogsTraining, LearnsFromScratch) {
     last += values.back() / 3;
   }
   EXPECT_GE(best, 0.65);
-  EXPECT_GE(last, 0.63);
+  EXPECT_GE(last, 0.60);
 }
 
 // The classes of ImageNet that are cats and dogs, in Keras' numbering.
