@@ -50,13 +50,28 @@ TEST(ConfigTest, EnvironmentOverrides) {
   EXPECT_EQ(config.workers, 7);
   EXPECT_EQ(config.seed, 12U);
   EXPECT_EQ(config.kernels, sim::KernelMode::faithful);
-  EXPECT_TRUE(config.check);
+  EXPECT_TRUE(config.check.memory && config.check.race && config.check.deadlock);
+}
+
+TEST(ConfigTest, ChecksAreChosenByName) {
+  for (const char* text : {"memory", "race", "deadlock", "deadlock,memory", "0"}) {
+    const Variable check("LOCKSTEP_SIM_CHECK", text);
+    const sim::Config config = sim::read_config();
+    const auto names = [&](const char* word) { return std::string(text).find(word) != std::string::npos; };
+    EXPECT_EQ(config.problem, "");
+    EXPECT_EQ(config.check.memory, names("memory")) << text;
+    EXPECT_EQ(config.check.race, names("race")) << text;
+    EXPECT_EQ(config.check.deadlock, names("deadlock")) << text;
+  }
+  const Variable check("LOCKSTEP_SIM_CHECK", "");
+  EXPECT_FALSE(sim::read_config().check);
 }
 
 TEST(ConfigTest, WhatIsNotUnderstoodIsNamed) {
-  const std::pair<const char*, const char*> bad[] = {{"LOCKSTEP_SIM_MACHINE", "abacus"}, {"LOCKSTEP_SIM_GPUS", "-1"},
-                                                     {"LOCKSTEP_SIM_WORKERS", "0"},      {"LOCKSTEP_SIM_WORKERS", "two"},
-                                                     {"LOCKSTEP_SIM_SEED", "1.5"},       {"LOCKSTEP_SIM_KERNELS", "slow"}};
+  const std::pair<const char*, const char*> bad[] = {{"LOCKSTEP_SIM_MACHINE", "abacus"},   {"LOCKSTEP_SIM_GPUS", "-1"},
+                                                     {"LOCKSTEP_SIM_WORKERS", "0"},        {"LOCKSTEP_SIM_WORKERS", "two"},
+                                                     {"LOCKSTEP_SIM_SEED", "1.5"},         {"LOCKSTEP_SIM_KERNELS", "slow"},
+                                                     {"LOCKSTEP_SIM_CHECK", "memory,rice"}};
   for (const auto& [name, value] : bad) {
     const Variable variable(name, value);
     const std::string problem = sim::read_config().problem;

@@ -73,8 +73,8 @@ std::string Checker::place(std::uintptr_t begin, std::uintptr_t end) const {
   const auto* const block = holder(live_, begin);
   if (block == nullptr) return how_many(end - begin);
   const std::uintptr_t first = begin - block->first;
-  const std::string whole = how_many(block->second.bytes) + " that " + describe(block->second.allocated) + " allocated " +
-                            where(block->second.device);
+  const std::string whole =
+      how_many(block->second.bytes) + " that " + describe(block->second.allocated) + " allocated " + where(block->second.device);
   if (first == 0 && end - begin == block->second.bytes) return "the " + whole;
   return "bytes " + std::to_string(first) + " to " + std::to_string(first + (end - begin) - 1) + " of the " + whole;
 }
@@ -93,8 +93,8 @@ std::string Checker::whereabouts(const void* address) const {
     --before;
     const std::uintptr_t past = at - before->first - before->second.bytes;
     if (past < kAlignment) {
-      return how_many(past + 1) + " past the end of the " + how_many(before->second.bytes) + " that " +
-             describe(before->second.allocated) + " allocated " + where(before->second.device);
+      return how_many(past + 1) + " past the end of the " + how_many(before->second.bytes) + " that " + describe(before->second.allocated) +
+             " allocated " + where(before->second.device);
     }
   }
   return "no allocation holds this address";
@@ -118,7 +118,7 @@ void Checker::destroyed(const Stream* stream) {
   order_.destroyed(stream);
 }
 
-std::vector<Moment> Checker::retired(int device, bool blocking_only) const {
+std::vector<Moment> Checker::retired(int device, bool blocking_only) {
   const std::lock_guard lock(mutex_);
   return order_.retired(device, blocking_only);
 }
@@ -129,6 +129,7 @@ std::string Checker::name_of_stream(const Stream* stream) {
 }
 
 void Checker::issued(Node& node) {
+  ++activity_;
   auto issue = std::make_shared<Issue>();
   issue->site = call_site();
   switch (node.kind) {
@@ -155,6 +156,7 @@ void Checker::issued(Node& node) {
 }
 
 void Checker::started(Node& node) {
+  ++activity_;
   const std::lock_guard lock(mutex_);
   order_.started(node.stream, node.sequence, node.after, node.check->host);
 }
@@ -209,14 +211,13 @@ std::string Checker::race_text(Node& node, const Touch& touch, const Conflict& c
                      (conflict.earlier_wrote ? " writes" : " reads") + ", and nothing orders the two.\n  " + quoted(other.name) +
                      " was issued by " + describe(other.site) + ".\n  " + quoted(mine.name) + " was issued by " + describe(mine.site) +
                      ".\n  ";
-  const std::uint64_t known = order_.known(node.stream, conflict.earlier.stream);
-  if (known > 0) {
+  if (order_.has_waited_for(node.stream, conflict.earlier.stream)) {
     text += mine.stream + " did wait for " + other.stream + ", but for a moment before " + quoted(other.name) +
             ": the event was recorded too early, or an older record of it was waited for.\n  ";
   } else {
-    const std::vector<std::string> waited = order_.known_to(node.stream);
+    const std::vector<std::string> waited = order_.waited_for(node.stream);
     text += mine.stream + " has never waited for " + other.stream;
-    for (std::size_t i = 0; i < waited.size() && i < 3; ++i) text += (i == 0 ? "; it has waited for " : ", ") + waited[i];
+    for (std::size_t i = 0; i < waited.size() && i < 3; ++i) text += (i == 0 ? "; it has waited only for " : ", ") + waited[i];
     text += ".\n  ";
   }
   return text + "To mend it: cudaEventRecord(event, " + other.stream + ") after " + quoted(other.name) + ", then cudaStreamWaitEvent(" +
@@ -229,8 +230,7 @@ void Checker::check_order(Node& node, const Touch& touch) {
     return order_.before(earlier, node.stream) && !(earlier.stream == access.stream && earlier.sequence > access.sequence);
   };
   const std::uintptr_t begin = number(touch.begin);
-  const auto conflict =
-      touch.write ? shadow_.write(begin, touch.bytes, access, before) : shadow_.read(begin, touch.bytes, access, before);
+  const auto conflict = touch.write ? shadow_.write(begin, touch.bytes, access, before) : shadow_.read(begin, touch.bytes, access, before);
   if (conflict) throw Fault{cudaErrorIllegalState, race_text(node, touch, *conflict)};
 }
 

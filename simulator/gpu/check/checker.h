@@ -9,6 +9,7 @@
 // hook is a comparison with null.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -69,8 +70,9 @@ class Checker {
   void started(Node& node);
   void reached_gate(Node& node);
   void left_gate(Node& node);
-  std::vector<Moment> retired(int device, bool blocking_only) const;
+  std::vector<Moment> retired(int device, bool blocking_only);
   std::string name_of_stream(const Stream* stream);
+  std::uint64_t activity() const { return activity_.load(std::memory_order_relaxed); }  // grows when anything is issued or starts
 
   // The host knows that all up to this moment is done.
   void host_saw(const Moment& moment);
@@ -105,6 +107,7 @@ class Checker {
   Shadow shadow_;
   Allocations live_, freed_;
   std::vector<std::string> reports_;
+  std::atomic<std::uint64_t> activity_{0};
 };
 
 }  // namespace lockstep::sim

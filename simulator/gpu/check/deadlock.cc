@@ -21,7 +21,6 @@ struct Executor::Stuck {
   };
   std::vector<Wait> waits;
   std::vector<Stream*> cycle;  // each waits for the next, the last one for the first
-  std::uint64_t progress = 0;  // what was ever queued and done
 
   const Wait* of(const Stream* stream) const {
     const auto found = std::find_if(waits.begin(), waits.end(), [&](const Wait& wait) { return wait.stream == stream; });
@@ -33,6 +32,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{20};
 constexpr std::chrono::milliseconds kCertain{200};  // a cycle that lasts
+constexpr int kFromOutside = 1 << 30;               // a gate for so many is opened by somebody else: the network, a planned stall
 
 bool holds(const std::vector<Stream*>& streams, const Stream* stream) {
   return std::find(streams.begin(), streams.end(), stream) != streams.end();
@@ -75,14 +75,14 @@ Executor::Stuck Executor::find_stuck() {
   }
   bool moves = host_waiters_.load(std::memory_order_relaxed) == 0;
   for (Stream* stream : all) {
-    stuck.progress += stream->submitted + stream->completed.load(std::memory_order_relaxed);
     const Node* const head = stream->head;
     if (head == nullptr || moves) continue;
     Stuck::Wait wait{stream, {}, 0};
     const auto blocked = std::find_if(head->after.begin(), head->after.end(), [](const Moment& moment) { return !passed(moment); });
     if (blocked != head->after.end()) {
       wait.for_whom.push_back(blocked->stream);
-    } else if (head->kind == NodeKind::gate && !head->gate->open && holds(head->gate->arrived, stream)) {
+    } else if (head->kind == NodeKind::gate && head->gate->expected < kFromOutside && !head->gate->open &&
+               holds(head->gate->arrived, stream)) {
       const Gate& gate = *head->gate;
       for (Stream* other : all) {
         if (holds(gate.arrived, other)) continue;
@@ -94,7 +94,7 @@ Executor::Stuck Executor::find_stuck() {
       }
       wait.missing = gate.expected - static_cast<int>(gate.arrived.size() + wait.for_whom.size());
     } else {
-      moves = true;  // it runs, or is about to
+      moves = true;  // it runs, or is about to, or somebody outside decides
     }
     stuck.waits.push_back(std::move(wait));
   }
@@ -133,11 +133,13 @@ std::string Executor::describe_stuck(const Stuck& stuck) {
     text += "\n  The cycle: ";
     for (const Stream* stream : stuck.cycle) text += check_->name_of_stream(stream) + " -> ";
     text += check_->name_of_stream(stuck.cycle.front());
-    return text + ".\n  To mend it: issue collectives in the same order on all ranks' streams, or those that belong together between "
-                  "ncclGroupStart and ncclGroupEnd; use one stream for each communicator.";
+    return text +
+           ".\n  To mend it: issue collectives in the same order on all ranks' streams, or those that belong together between "
+           "ncclGroupStart and ncclGroupEnd; use one stream for each communicator.";
   }
-  return text + "\n  To mend it: every rank must issue the collective (a rank that has nothing to add too), before any host thread waits "
-                "for it.";
+  return text +
+         "\n  To mend it: every rank must issue the collective (a rank that has nothing to add too), before any host thread waits "
+         "for it.";
 }
 
 // The devices fail, so what is queued behind is skipped; the gates open, so the host gets its answer.
@@ -152,7 +154,7 @@ void Executor::release_stuck(const Stuck& stuck) {
 
 void Executor::watch_for_deadlock() {
   using Time = std::chrono::steady_clock;
-  std::uint64_t progress = 0;
+  std::uint64_t activity = 0;
   Time::time_point since = Time::now();
   while (!stopping_.load(std::memory_order_relaxed)) {
     std::this_thread::sleep_for(kTick);
@@ -160,8 +162,8 @@ void Executor::watch_for_deadlock() {
     {
       const Lock lock(mutex_);
       const Stuck stuck = find_stuck();
-      if (stuck.waits.empty() || stuck.progress != progress) {
-        progress = stuck.progress;
+      if (stuck.waits.empty() || check_->activity() != activity) {
+        activity = check_->activity();
         since = Time::now();
         continue;
       }

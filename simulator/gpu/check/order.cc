@@ -21,7 +21,10 @@ Order::Line& Order::line(const Stream* stream) {
 
 void Order::created(const Stream* stream) {
   const auto known = lines_.find(stream);
-  if (known != lines_.end()) known->second.name.clear();
+  if (known != lines_.end()) {
+    known->second.name.clear();
+    known->second.waited_for.clear();
+  }
   line(stream);
 }
 
@@ -31,24 +34,29 @@ void Order::destroyed(const Stream* stream) {
   last = std::max(last, stream->submitted);
 }
 
-std::vector<Moment> Order::retired(int device, bool blocking_only) const {
+// What the host knows to be done orders everything that is issued from now on, and need not be listed any more.
+std::vector<Moment> Order::retired(int device, bool blocking_only) {
   std::vector<Moment> moments;
   for (const bool blocking : {true, false}) {
     if (blocking_only && !blocking) continue;
     const auto found = retired_.find({device, blocking});
     if (found == retired_.end()) continue;
+    std::erase_if(found->second, [&](const auto& entry) { return host_->of(line(entry.first).index) >= entry.second; });
     for (const auto& [stream, sequence] : found->second) moments.push_back({stream, sequence});
   }
   return moments;
 }
 
-std::vector<std::string> Order::known_to(const Stream* stream) {
-  const Line& here = line(stream);
+std::vector<std::string> Order::waited_for(const Stream* stream) {
+  const std::vector<int>& waited = line(stream).waited_for;
   std::vector<std::string> names;
-  for (const Line* other : by_index_) {
-    if (other != &here && here.now.of(other->index) > 0) names.push_back(other->name);
-  }
+  for (auto index = waited.rbegin(); index != waited.rend(); ++index) names.push_back(by_index_[static_cast<std::size_t>(*index)]->name);
   return names;
+}
+
+bool Order::has_waited_for(const Stream* stream, int other) {
+  const std::vector<int>& waited = line(stream).waited_for;
+  return std::find(waited.begin(), waited.end(), other) != waited.end();
 }
 
 Clock Order::clock_at(const Moment& moment) {
@@ -73,7 +81,11 @@ void Order::started(const Stream* stream, std::uint64_t sequence, const std::vec
   Line& here = line(stream);
   bool news = false;
   for (const Moment& moment : waited) {
-    if (moment.stream != nullptr && moment.stream != stream) news = here.now.join(clock_at(moment)) || news;
+    if (moment.stream == nullptr || moment.stream == stream) continue;
+    news = here.now.join(clock_at(moment)) || news;
+    const int other = line(moment.stream).index;
+    std::erase(here.waited_for, other);
+    here.waited_for.push_back(other);
   }
   if (host != nullptr && host != here.host) {
     news = here.now.join(*host) || news;

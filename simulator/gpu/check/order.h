@@ -43,10 +43,11 @@ class Order {
 
   int index(const Stream* stream) { return line(stream).index; }
   const std::string& name(const Stream* stream) { return line(stream).name; }
-  std::vector<std::string> known_to(const Stream* stream);  // streams that it has ever waited for
+  std::vector<std::string> waited_for(const Stream* stream);  // streams, the latest first
+  bool has_waited_for(const Stream* stream, int other);
 
   // Moments of destroyed streams that count as its device's.
-  std::vector<Moment> retired(int device, bool blocking_only) const;
+  std::vector<Moment> retired(int device, bool blocking_only);
 
   // A node whose waits are over: joins them, and what the host knew when the node was issued.
   void started(const Stream* stream, std::uint64_t sequence, const std::vector<Moment>& waited, const std::shared_ptr<const Clock>& host);
@@ -59,14 +60,14 @@ class Order {
 
   bool before(const Access& access, const Stream* stream);  // what the stream does now
   bool before_host(const Access& access) const { return access.stream < 0 || host_->of(access.stream) >= access.sequence; }
-  std::uint64_t known(const Stream* stream, int of) { return line(stream).now.of(of); }
 
  private:
   struct Line {
     int index = 0;
     std::string name;
-    Clock now;                          // of others; the stream itself knows all it has done
-    std::shared_ptr<const Clock> host;  // joined last
+    Clock now;                                                                   // of others; the stream itself knows all it has done
+    std::vector<int> waited_for;                                                 // by itself, not through the host; the latest last
+    std::shared_ptr<const Clock> host;                                           // joined last
     std::deque<std::pair<std::uint64_t, std::shared_ptr<const Clock>>> history;  // `now` from a node on
   };
   Line& line(const Stream* stream);
@@ -75,7 +76,7 @@ class Order {
 
   std::unordered_map<const Stream*, Line> lines_;
   std::vector<const Line*> by_index_;
-  std::map<int, int> numbers_;                                         // streams ever created, by device
+  std::map<int, int> numbers_;                                                // streams ever created, by device
   std::map<std::pair<int, bool>, std::map<Stream*, std::uint64_t>> retired_;  // by (device, blocking)
   std::shared_ptr<const Clock> host_ = std::make_shared<Clock>();
 };

@@ -33,8 +33,8 @@ bool was_write([[maybe_unused]] const void* context) {
 // in the program's own code, not inside the virtual GPU.
 void explain(const void* address, bool write) {
   if (told.exchange(true)) return;
-  const std::string text = "\nvirtual GPU: host code " + std::string(write ? "writes" : "reads") + " device memory: " +
-                           runtime().checker->whereabouts(address) + ".\n  The access: " + describe(call_site()) +
+  const std::string text = "\nvirtual GPU: host code " + std::string(write ? "writes" : "reads") +
+                           " device memory: " + runtime().checker->whereabouts(address) + ".\n  The access: " + describe(call_site()) +
                            ".\n  The host cannot use a device's address. Copy with cudaMemcpy(..., " +
                            (write ? "cudaMemcpyHostToDevice) from a buffer of the host's own, or let a kernel write"
                                   : "cudaMemcpyDeviceToHost) into a buffer of the host's own and read that") +

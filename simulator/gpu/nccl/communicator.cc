@@ -1,7 +1,11 @@
 // The registry of handles.
 #include "communicator.h"
 
+#include <cstdio>
 #include <unordered_map>
+
+#include "checker.h"
+#include "runtime.h"
 
 namespace lockstep::sim::nccl {
 
@@ -51,6 +55,11 @@ std::shared_ptr<Clique> clique_of(const Communicator& communicator) {
 ncclResult_t report(const Verdict& verdict, const Communicator& communicator) {
   if (verdict.ok()) return ncclSuccess;
   remember_error(verdict.text);
+  if (Checker* const checker = runtime().checker.get()) {
+    const std::string text = verdict.text + ".\n  The call that was refused: " + describe(call_site()) + ".";
+    std::fprintf(stderr, "virtual NCCL: %s\n", text.c_str());
+    checker->report(text);
+  }
   if (communicator != nullptr) {
     const std::lock_guard lock(communicator->mutex);
     communicator->error = verdict.text;

@@ -34,11 +34,15 @@ void check_reachable(int device, const void* begin, std::size_t bytes, const std
   };
   const Memory& memory = runtime().memory;
   const auto block = memory.find(begin);
-  if (!block) fault(memory.device_of(begin) == kHostDevice ? "is host memory that was not page-locked by CUDA" : "is not allocated");
+  if (!block) {
+    if (memory.device_of(begin) != kHostDevice) fault("is not allocated");
+    fault("is host memory that was not page-locked by CUDA: copy it to the device (cudaMemcpy), or allocate it with cudaMallocHost");
+  }
   if (!block->contains(reinterpret_cast<std::uintptr_t>(begin), bytes)) fault("reaches beyond its allocation");
   if (block->device != kHostDevice && block->device != device && !runtime().peer_access(device, block->device)) {
     fault("belongs to device " + std::to_string(block->device) + ", and peer access from device " + std::to_string(device) +
-          " is not enabled");
+          " is not enabled: call cudaDeviceEnablePeerAccess(" + std::to_string(block->device) + ", 0) while device " +
+          std::to_string(device) + " is current, or copy with cudaMemcpyPeer");
   }
 }
 
