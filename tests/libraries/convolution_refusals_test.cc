@@ -31,6 +31,56 @@ TEST(ConvolutionRefusals, NoEngineTakesAFilterInKerasOrder) {
   EXPECT_EQ(results_of(make_heuristic(make_graph(handle, make_operation(c, hwio)))), 0);
 }
 
+TEST(ConvolutionRefusals, ATeslaT4HasNoPlanForBfloat16) {
+  const DnnHandle handle;
+  ConvolutionCase c = small();
+  c.type = Narrow::f16;
+  EXPECT_EQ(results_of(make_heuristic(make_graph(handle, c))), 1);
+  c.type = Narrow::bf16;
+  EXPECT_EQ(results_of(make_heuristic(make_graph(handle, c))), 0);
+}
+
+// In a process of its own, since a process has one machine.
+TEST(ConvolutionRefusalsDeathTest, AnA100ComputesBfloat16) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto compute = [] {
+    if (setenv("LOCKSTEP_SIM_MACHINE", "a100x8", 1) != 0) std::exit(2);
+    {
+      const DnnHandle handle;
+      ConvolutionCase c = small();
+      c.type = Narrow::bf16;
+      c.bias = c.relu = true;
+      Random random(7);
+      const ConvolutionData data = random_data(c, random);
+      expect_convolution(c, data, run_convolution(handle, c, data));
+    }
+    std::exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(compute(), testing::ExitedWithCode(0), "");
+}
+
+// NVIDIA's library has these plans for a T4 and no others (tests/conformance).
+TEST(ConvolutionRefusals, OnlyBiasWithOrWithoutAddendAndReluIsFused) {
+  const DnnHandle handle;
+  for (int which = 1; which < 8; ++which) {
+    ConvolutionCase c = small();
+    c.addend = (which & 1) != 0;
+    c.bias = (which & 2) != 0;
+    c.relu = (which & 4) != 0;
+    EXPECT_EQ(results_of(make_heuristic(make_graph(handle, c))), c.bias ? 1 : 0) << c.text();
+  }
+}
+
+TEST(ConvolutionRefusals, AFusedPlanNeedsItsBias) {
+  const DnnHandle handle;
+  ConvolutionCase c = small();
+  c.bias = true;
+  const Descriptor plan = make_plan(handle, make_heuristic(make_graph(handle, c)));
+  const DeviceArray memory(std::size_t{4096}), workspace(static_cast<std::size_t>(workspace_of(plan)) / sizeof(float) + 1);
+  EXPECT_EQ(cudnnBackendExecute(handle.get(), plan.raw(), make_pack({memory.data(), memory.data(), memory.data()}, workspace.data()).raw()),
+            CUDNN_STATUS_BAD_PARAM);
+}
+
 TEST(ConvolutionRefusals, ToldToRefuseTheHeuristicFindsNothing) {
   const DnnHandle handle;
   const ConvolutionCase c = small();

@@ -1,6 +1,7 @@
 // The virtual cuDNN computes every convolution it plans.
 #include <control.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <string>
@@ -17,6 +18,61 @@ TEST_P(Convolutions, EqualAPlainLoopForAnyShape) {
   Random random(30U + static_cast<std::uint32_t>(GetParam()));
   for (int i = 0; i < 220; ++i) {
     const ConvolutionCase c = random_convolution(random, GetParam());
+    const ConvolutionData data = random_data(c, random);
+    expect_convolution(c, data, run_convolution(handle, c, data));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(Convolutions, InHalfPrecisionEqualAPlainLoopRoundedOnce) {
+  const DnnHandle handle;
+  Random random(90U + static_cast<std::uint32_t>(GetParam()));
+  for (int i = 0; i < 120; ++i) {
+    ConvolutionCase c = random_convolution(random, GetParam());
+    c.type = Narrow::f16;
+    const ConvolutionData data = random_data(c, random);
+    expect_convolution(c, data, run_convolution(handle, c, data));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Whole numbers whose sums are exact in float, but not in half precision: the result is the exact sum to nearest even, or infinity.
+TEST_P(Convolutions, InHalfPrecisionAccumulateInFloatAndRoundToNearestEven) {
+  const DnnHandle handle;
+  Random random(95);
+  int inexact = 0;
+  for (int i = 0; i < 20; ++i) {
+    ConvolutionCase c = random_convolution(random, GetParam());
+    c.type = Narrow::f16;
+    c.alpha = 1, c.beta = 0;
+    ConvolutionData data = random_data(c, random);
+    for (std::vector<float>* values : {&data.x, &data.w, &data.y}) {
+      for (float& value : *values) value = static_cast<float>(random.integer(-60, 60));
+    }
+    ConvolutionCase wide = c;
+    wide.type = Narrow::f32;
+    const std::vector<float> exact = run_convolution(handle, wide, data), got = run_convolution(handle, c, data);
+    for (std::size_t e = 0; e < got.size(); ++e) {
+      ASSERT_EQ(got[e], rounded(exact[e], Narrow::f16)) << c.text() << " at " << e << ", exactly " << exact[e];
+      inexact += got[e] != exact[e] ? 1 : 0;
+    }
+  }
+  EXPECT_GT(inexact, 100);
+}
+
+// 1 x 1 convolutions with large filters are computed as matrix products.
+TEST_P(Convolutions, OfOneByOneFiltersEqualAPlainLoop) {
+  const DnnHandle handle;
+  Random random(97);
+  for (int i = 0; i < 24; ++i) {
+    ConvolutionCase c;
+    c.direction = GetParam();
+    c.n = random.integer(1, 4), c.h = random.integer(1, 5), c.w = random.integer(1, 5);
+    c.c = random.chance(50) ? random.integer(60, 300) : random.integer(5, 40);
+    c.k = random.chance(50) ? random.integer(60, 300) : random.integer(200, 420);
+    c.channels_first_filter = random.chance(30);
+    if (random.chance(30)) c.alpha = random.real();
+    if (random.chance(30)) c.beta = random.real();
     const ConvolutionData data = random_data(c, random);
     expect_convolution(c, data, run_convolution(handle, c, data));
     if (HasFatalFailure()) return;
@@ -64,6 +120,66 @@ std::string name_of(const testing::TestParamInfo<Direction>& tested) {
 }
 INSTANTIATE_TEST_SUITE_P(Every, Convolutions, testing::Values(Direction::forward, Direction::backward_data, Direction::backward_filter),
                          name_of);
+
+ConvolutionCase random_fused(Random& random) {
+  ConvolutionCase c = random_convolution(random, Direction::forward);
+  c.alpha = 1, c.beta = 0;
+  c.bias = true;
+  c.addend = random.chance(40);
+  c.relu = random.chance(70);
+  if (c.relu && random.chance(40)) c.upper_clip = random.chance(50) ? 6.0F : 0.3F;
+  return c;
+}
+
+TEST(FusedConvolution, EqualsAPlainLoopInSingleAndHalfPrecision) {
+  const DnnHandle handle;
+  Random random(120);
+  for (int i = 0; i < 160; ++i) {
+    ConvolutionCase c = random_fused(random);
+    if (random.chance(40)) c.type = Narrow::f16;
+    const ConvolutionData data = random_data(c, random);
+    expect_convolution(c, data, run_convolution(handle, c, data));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// What is fused is computed in the same order and precision as one by one, so an engine may fuse or not.
+TEST(FusedConvolution, GivesTheBitsOfTheStepsOneByOne) {
+  const DnnHandle handle;
+  Random random(121);
+  for (int i = 0; i < 30; ++i) {
+    const ConvolutionCase c = random_fused(random);
+    const ConvolutionData data = random_data(c, random);
+    ConvolutionCase plain = c;
+    plain.addend = plain.bias = plain.relu = false;
+    std::vector<float> expected = run_convolution(handle, plain, data);
+    const std::vector<float> got = run_convolution(handle, c, data);
+    for (std::size_t e = 0; e < expected.size(); ++e) {
+      if (c.addend) expected[e] += data.addend[e];
+      expected[e] += data.bias[e % static_cast<std::size_t>(c.k)];
+      if (c.relu) expected[e] = std::min(std::max(expected[e], 0.0F), c.upper_clip);
+      ASSERT_EQ(got[e], expected[e]) << c.text() << " at " << e;
+    }
+  }
+}
+
+TEST(FusedConvolution, GivesTheSameBitsUnderEverySchedule) {
+  const DnnHandle handle;
+  Random random(122);
+  for (int i = 0; i < 4; ++i) {
+    ConvolutionCase c = random_fused(random);
+    c.n = 29, c.h += 12, c.w += 12;
+    c.type = i % 2 == 0 ? Narrow::f32 : Narrow::f16;
+    const ConvolutionData data = random_data(c, random);
+    const std::vector<float> first = run_convolution(handle, c, data);
+    for (const std::uint64_t seed : {1, 5}) {
+      sim::set_schedule_seed(seed);
+      const std::vector<float> again = run_convolution(handle, c, data);
+      sim::set_schedule_seed(0);
+      ASSERT_EQ(std::memcmp(first.data(), again.data(), first.size() * sizeof(float)), 0) << c.text() << " seed " << seed;
+    }
+  }
+}
 
 // x -> conv -> copy back -> conv ...: right only if each waits for the one before. 1 x 1 with weight 3 triples.
 TEST(Convolution, RunsInTheOrderOfItsStream) {

@@ -74,17 +74,7 @@ TEST(MatmulRefusals, EmptyMatricesAreInvalid) {
 TEST(MatmulRefusals, WhatHasNoKernelIsNotSupported) {
   {
     Working w;
-    w.a.set(CUBLASLT_MATRIX_LAYOUT_TYPE, std::uint32_t{CUDA_R_16F});
-    w.expect(CUBLAS_STATUS_NOT_SUPPORTED);
-  }
-  {
-    Working w;
     w.b.set(CUBLASLT_MATRIX_LAYOUT_ORDER, std::int32_t{CUBLASLT_ORDER_COL32});
-    w.expect(CUBLAS_STATUS_NOT_SUPPORTED);
-  }
-  {
-    Working w;
-    for (Layout* layout : {&w.a, &w.b, &w.c, &w.d}) layout->set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{2});
     w.expect(CUBLAS_STATUS_NOT_SUPPORTED);
   }
   for (const std::uint32_t epilogue :
@@ -103,6 +93,43 @@ TEST(MatmulRefusals, WhatHasNoKernelIsNotSupported) {
     w.description.set(CUBLASLT_MATMUL_DESC_POINTER_MODE, std::int32_t{CUBLASLT_POINTER_MODE_DEVICE_VECTOR});
     w.expect(CUBLAS_STATUS_NOT_SUPPORTED);
   }
+}
+
+// The combinations of cuBLASLt's table for sums in single precision.
+TEST(MatmulRefusals, OnlyTypesThatGoTogetherAreSupported) {
+  constexpr std::uint32_t kTypes[] = {CUDA_R_32F, CUDA_R_16F, CUDA_R_16BF, CUDA_R_64F, CUDA_R_8I};
+  int supported = 0;
+  for (const std::uint32_t a : kTypes) {
+    for (const std::uint32_t b : kTypes) {
+      for (const std::uint32_t c : kTypes) {
+        for (const std::uint32_t d : kTypes) {
+          Working w;
+          w.a.set(CUBLASLT_MATRIX_LAYOUT_TYPE, a);
+          w.b.set(CUBLASLT_MATRIX_LAYOUT_TYPE, b);
+          w.c.set(CUBLASLT_MATRIX_LAYOUT_TYPE, c);
+          w.d.set(CUBLASLT_MATRIX_LAYOUT_TYPE, d);
+          const bool real = a == CUDA_R_32F || a == CUDA_R_16F || a == CUDA_R_16BF;
+          const bool fits = real && a == b && c == d && (d == a || d == CUDA_R_32F);
+          w.expect(fits ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED);
+          supported += fits ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(supported, 5);
+}
+
+TEST(MatmulRefusals, FastComputationIsForSinglePrecisionOnlyAndABiasIsOfTheResultsType) {
+  for (const std::int32_t compute : {CUBLAS_COMPUTE_32F_FAST_16F, CUBLAS_COMPUTE_32F_FAST_16BF, CUBLAS_COMPUTE_32F_FAST_TF32}) {
+    Working w;
+    w.description.set(CUBLASLT_MATMUL_DESC_COMPUTE_TYPE, compute);
+    w.expect(CUBLAS_STATUS_SUCCESS);
+    for (Layout* layout : {&w.a, &w.b, &w.c, &w.d}) layout->set(CUBLASLT_MATRIX_LAYOUT_TYPE, std::uint32_t{CUDA_R_16F});
+    w.expect(CUBLAS_STATUS_NOT_SUPPORTED);
+  }
+  Working w;
+  w.description.set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, std::int32_t{CUDA_R_16F});
+  w.expect(CUBLAS_STATUS_NOT_SUPPORTED);
 }
 
 TEST(MatmulRefusals, BatchesOfDifferentSizesAreInvalid) {

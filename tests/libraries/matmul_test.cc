@@ -1,7 +1,9 @@
 // The virtual cuBLASLt computes every product it accepts.
 #include <control.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 
 #include "support/matmul.h"
@@ -14,6 +16,61 @@ TEST(Matmul, EqualsAPlainLoopForAllOrdersTransposesEpiloguesAndScalars) {
   Random random(20);
   for (int i = 0; i < 400; ++i) {
     const MatmulCase c = random_matmul(random);
+    const MatmulData data = random_data(c, random);
+    expect_product(c, data, run_matmul(handle, c, data));
+    if (HasFatalFailure()) return;
+  }
+}
+
+void make_narrow(MatmulCase& c, Random& random) {
+  c.in_type = random.chance(50) ? Narrow::f16 : Narrow::bf16;
+  c.out_type = random.chance(60) ? c.in_type : Narrow::f32;
+}
+
+TEST(Matmul, OfHalfAndBfloat16EqualsAPlainLoopRoundedOnce) {
+  const BlasHandle handle;
+  Random random(25);
+  for (int i = 0; i < 150; ++i) {
+    MatmulCase c = random_matmul(random);
+    make_narrow(c, random);
+    const MatmulData data = random_data(c, random);
+    expect_product(c, data, run_matmul(handle, c, data));
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Whole numbers whose sums are exact in float, but not in 16 bits.
+TEST(Matmul, OfHalfAndBfloat16AccumulatesInFloatAndRoundsToNearestEven) {
+  const BlasHandle handle;
+  Random random(26);
+  int inexact = 0;
+  for (int i = 0; i < 30; ++i) {
+    MatmulCase c = random_matmul(random);
+    c.alpha = 1, c.beta = 0;
+    MatmulData data = random_data(c, random);
+    for (std::vector<float>* values : {&data.a, &data.b, &data.bias}) {
+      for (float& value : *values) value = static_cast<float>(random.integer(-60, 60));
+    }
+    const std::vector<float> exact = run_matmul(handle, c, data);
+    c.in_type = c.out_type = i % 2 == 0 ? Narrow::f16 : Narrow::bf16;
+    const std::vector<float> got = run_matmul(handle, c, data);
+    for (std::size_t e = 0; e < got.size(); ++e) {
+      if (std::isnan(exact[e])) continue;  // between columns
+      ASSERT_EQ(got[e], rounded(exact[e], c.out_type)) << c.text() << " exactly " << exact[e];
+      inexact += got[e] != exact[e] ? 1 : 0;
+    }
+  }
+  EXPECT_GT(inexact, 100);
+}
+
+TEST(Matmul, OfABatchEqualsAPlainLoop) {
+  const BlasHandle handle;
+  Random random(27);
+  for (int i = 0; i < 120; ++i) {
+    MatmulCase c = random_matmul(random);
+    c.m = std::min<std::int64_t>(c.m, 60), c.n = std::min<std::int64_t>(c.n, 60);
+    make_batch(c, random);
+    if (random.chance(30)) make_narrow(c, random);
     const MatmulData data = random_data(c, random);
     expect_product(c, data, run_matmul(handle, c, data));
     if (HasFatalFailure()) return;

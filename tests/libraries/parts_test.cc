@@ -1,4 +1,6 @@
 // However an operation is cut into parts, the parts together compute it: here more of them than this machine has cores.
+#include <tuple>
+
 #include "blas/product.h"
 #include "cudnn/convolution.h"
 #include "support/convolution.h"
@@ -46,6 +48,7 @@ TEST(Parts, OfAConvolutionComputeTheWholeConvolution) {
     const auto direction = static_cast<Direction>(i % 3);
     ConvolutionCase c = random_convolution(random, direction);
     c.n = random.integer(1, 11);
+    c.type = random.chance(50) ? Narrow::f32 : random.chance(50) ? Narrow::f16 : Narrow::bf16;
     ConvolutionData data = random_data(c, random);
     sim::dnn::ConvolutionShape shape;
     shape.direction = static_cast<sim::dnn::Direction>(i % 3);
@@ -55,11 +58,17 @@ TEST(Parts, OfAConvolutionComputeTheWholeConvolution) {
     const std::vector<std::int64_t> strides = c.filter_strides();
     for (std::size_t d = 0; d < 4; ++d) shape.filter_strides[d] = strides[d];
     shape.alpha = c.alpha, shape.beta = c.beta;
+    shape.storage = static_cast<sim::Storage>(c.type);
     const auto plan = std::make_shared<const sim::dnn::ConvolutionPlan>(shape, static_cast<int>(random.integer(1, 9)));
-    const DeviceArray x(data.x), w(data.w), y(data.y), workspace(plan->workspace_bytes() / sizeof(float) + 1);
-    ASSERT_EQ(sim::dnn::ConvolutionPlan::enqueue(plan, stream.get(), x.data(), w.data(), y.data(), workspace.data()), cudaSuccess);
+    const DeviceArray x(packed(data.x, c.type)), w(packed(data.w, c.type)), y(packed(data.y, c.type)),
+        workspace(plan->workspace_bytes() / sizeof(float) + 1);
+    ASSERT_EQ(sim::dnn::ConvolutionPlan::enqueue(plan, stream.get(), {x.data(), w.data(), y.data(), nullptr, nullptr}, workspace.data()),
+              cudaSuccess);
     stream.wait();
-    expect_convolution(c, data, (direction == Direction::forward ? y : direction == Direction::backward_data ? x : w).download());
+    const auto& [result, before] = direction == Direction::forward         ? std::tie(y, data.y)
+                                   : direction == Direction::backward_data ? std::tie(x, data.x)
+                                                                           : std::tie(w, data.w);
+    expect_convolution(c, data, unpacked(result.download(), before.size(), c.type));
     if (HasFatalFailure()) return;
   }
 }

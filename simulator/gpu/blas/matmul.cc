@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "faults.h"
 #include "product.h"
@@ -19,10 +20,29 @@ constexpr std::uintptr_t kWorkspaceAlignment = 256;
 
 bool aligned(const void* address, std::uintptr_t alignment) { return reinterpret_cast<std::uintptr_t>(address) % alignment == 0; }
 
-Touch touch_matrix(const void* address, const Layout& layout, bool write) {
+std::size_t element_bytes(const Layout& layout) { return layout.type == CUDA_R_32F ? sizeof(float) : sizeof(std::uint16_t); }
+
+// The bytes of a batch of matrices, without what lies between their columns (rows) and between them.
+void touch_matrices(std::vector<Touch>& touches, const void* address, const Layout& layout, bool write) {
   const bool by_column = layout.order == CUBLASLT_ORDER_COL;
-  const std::uint64_t outer = by_column ? layout.cols : layout.rows, inner = by_column ? layout.rows : layout.cols;
-  return {address, ((outer - 1) * static_cast<std::uint64_t>(layout.ld) + inner) * sizeof(float), write};
+  std::uint64_t lines = by_column ? layout.cols : layout.rows, length = by_column ? layout.rows : layout.cols;
+  if (static_cast<std::uint64_t>(layout.ld) == length) {  // no gaps: one long line
+    length *= lines;
+    lines = 1;
+  }
+  const std::size_t first = touches.size(), element = element_bytes(layout), bytes = length * element;
+  const std::int64_t batches = layout.strided_batch_offset == 0 ? 1 : layout.batch_count;
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
+    for (std::uint64_t line = 0; line < lines; ++line) {
+      const std::int64_t offset = batch * layout.strided_batch_offset + static_cast<std::int64_t>(line) * layout.ld;
+      const auto* begin = static_cast<const std::byte*>(address) + offset * static_cast<std::int64_t>(element);
+      if (touches.size() > first && static_cast<const std::byte*>(touches.back().begin) + touches.back().bytes == begin) {
+        touches.back().bytes += bytes;
+      } else {
+        touches.push_back({begin, bytes, write});
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -76,16 +96,16 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
   if (!computeDesc || !alpha || !beta || !A || !B || !D || !Adesc || !Bdesc || !Cdesc || !Ddesc) return CUBLAS_STATUS_INVALID_VALUE;
   if (algo && algo->data[0] != kAlgorithmMark) return CUBLAS_STATUS_INVALID_VALUE;
   if (workspaceSizeInBytes != 0 && (!workspace || !aligned(workspace, kWorkspaceAlignment))) return CUBLAS_STATUS_INVALID_VALUE;
-  for (const void* matrix : {A, B, C, static_cast<const void*>(D)}) {
-    if (!aligned(matrix, alignof(float))) return CUBLAS_STATUS_INVALID_VALUE;
-  }
   const Description description = read(*computeDesc);
   const Layout a = read(*Adesc), b = read(*Bdesc), c = read(*Cdesc), d = read(*Ddesc);
   const Checked checked = check(description, a, b, c, d);
   if (checked.status != CUBLAS_STATUS_SUCCESS) return checked.status;
   const Product& product = checked.product;
-  const auto* bias = static_cast<const float*>(product.bias ? description.bias : nullptr);
-  if (product.bias && (!bias || !aligned(bias, alignof(float)))) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!aligned(A, element_bytes(a)) || !aligned(B, element_bytes(b)) || !aligned(C, element_bytes(c)) || !aligned(D, element_bytes(d))) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  const void* bias = product.bias ? description.bias : nullptr;
+  if (product.bias && (!bias || !aligned(bias, element_bytes(d)))) return CUBLAS_STATUS_INVALID_VALUE;
 
   const auto* alpha_address = static_cast<const float*>(alpha);
   const auto* beta_address = static_cast<const float*>(beta);
@@ -93,29 +113,33 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t
   if (!product.scalars_on_device) scalars = {*alpha_address, *beta_address};  // read now: the caller's variables may go
   const bool may_read_c = product.scalars_on_device || scalars.beta != 0.0F;
   if (may_read_c && !C) return CUBLAS_STATUS_INVALID_VALUE;
-  if (C == D && (c.order != d.order || c.ld != d.ld)) return CUBLAS_STATUS_INVALID_VALUE;  // in place only as it lies
+  if (C == D && (c.order != d.order || c.ld != d.ld || c.strided_batch_offset != d.strided_batch_offset))
+    return CUBLAS_STATUS_INVALID_VALUE;  // in place only as it lies
   if (sim::device_of(stream) != lightHandle->device) return CUBLAS_STATUS_EXECUTION_FAILED;
 
   sim::Operation operation;
   operation.kind = sim::OperationKind::matmul;
   operation.name = "matmul";
   operation.cost = product.cost(may_read_c);
-  operation.touches = {touch_matrix(A, a, false), touch_matrix(B, b, false), touch_matrix(D, d, true)};
-  if (may_read_c && C != D) operation.touches.push_back(touch_matrix(C, c, false));
-  if (product.bias) operation.touches.push_back({bias, d.rows * sizeof(float), false});
+  touch_matrices(operation.touches, A, a, false);
+  touch_matrices(operation.touches, B, b, false);
+  if (may_read_c) touch_matrices(operation.touches, C, c, false);
+  for (std::int64_t i = 0; product.bias && i < (product.bias_stride == 0 ? 1 : product.batches); ++i) {
+    const auto* begin = static_cast<const std::byte*>(bias) + i * product.bias_stride * static_cast<std::int64_t>(element_bytes(d));
+    operation.touches.push_back({begin, d.rows * element_bytes(d), false});
+  }
+  touch_matrices(operation.touches, D, d, true);
   if (product.scalars_on_device) {
     operation.touches.push_back({alpha, sizeof(float), false});
     operation.touches.push_back({beta, sizeof(float), false});
   }
   operation.parts = sim::parts_for(operation.cost);
-  const auto* left = static_cast<const float*>(product.operands_swapped ? B : A);
-  const auto* right = static_cast<const float*>(product.operands_swapped ? A : B);
-  const auto* old = static_cast<const float*>(C);
-  auto* out = static_cast<float*>(D);
+  const void* left = product.operands_swapped ? B : A;
+  const void* right = product.operands_swapped ? A : B;
   operation.run = [=, parts = operation.parts](int part) {
     const Scalars now = product.scalars_on_device ? Scalars{*sim::resolve(alpha_address), *sim::resolve(beta_address)} : scalars;
-    compute(product, now, sim::resolve(left), sim::resolve(right), may_read_c ? sim::resolve(old) : nullptr,
-            bias ? sim::resolve(bias) : nullptr, sim::resolve(out), part, parts);
+    compute(product, now, sim::resolve(left), sim::resolve(right), may_read_c ? sim::resolve(C) : nullptr,
+            bias ? sim::resolve(bias) : nullptr, sim::resolve(D), part, parts);
   };
   return sim::enqueue(stream, std::move(operation)) == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -1,5 +1,6 @@
-// One matrix product as the CPU computes it: row-major, whatever orders and transposes the caller used.
+// One matrix product, or a batch of them, as the CPU computes it: row-major, whatever orders and transposes the caller used.
 //
+// 16-bit matrices are widened to float, summed in float with bias and relu, and rounded once, when the result is stored.
 // A column-major matrix is the row-major matrix of its transpose, so a column-major D = op(A) op(B) is computed as the
 // row-major D^T = op(B)^T op(A)^T: operands swapped, no data moved.
 #pragma once
@@ -9,6 +10,7 @@
 
 #include "descriptors.h"
 #include "operation.h"
+#include "storage.h"
 
 namespace lockstep::sim::blas {
 
@@ -22,6 +24,9 @@ struct Product {
   bool bias_by_row = false;                         // else by column of `out`
   bool bias = false, relu = false;
   bool scalars_on_device = false;
+  Storage in = Storage::f32, out = Storage::f32;  // of left and right; of c, bias and the result
+  std::int64_t batches = 1;
+  std::int64_t left_stride = 0, right_stride = 0, c_stride = 0, out_stride = 0, bias_stride = 0;  // from one of the batch to the next
 
   Cost cost(bool reads_c) const;
 };
@@ -39,7 +44,7 @@ struct Scalars {
 };
 
 // Computes part `part` of `parts`; addresses are of host memory. c may equal out.
-void compute(const Product& product, Scalars scalars, const float* left, const float* right, const float* c, const float* bias, float* out,
+void compute(const Product& product, Scalars scalars, const void* left, const void* right, const void* c, const void* bias, void* out,
              int part, int parts);
 
 }  // namespace lockstep::sim::blas

@@ -28,12 +28,17 @@ cudnnStatus_t set_descriptors(Descriptor& descriptor, const Rule& rule, std::int
   const auto* given = static_cast<const cudnnBackendDescriptor_t*>(elements);
   for (std::int64_t i = 0; i < count; ++i) {
     const Descriptor* element = as_descriptor(given[i]);
-    if (rule.many) {
-      if (!element) return refuse(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "a descriptor in the array is null");
-      if (!element->finalized) return refuse(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "a descriptor in the array is not finalized");
-    } else if (!element) {
-      return refuse(CUDNN_STATUS_BAD_PARAM, "the descriptor given is null");
+    if (rule.many && (!element || !element->finalized)) {  // those before it are kept
+      slot.count = i;
+      descriptor.slots[rule.name] = std::move(slot);
+      return element ? refuse(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "a descriptor in the array is not finalized")
+                     : refuse(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "a descriptor in the array is null");
     }
+    if (!element && rule.nullable) {
+      descriptor.slots.erase(rule.name);
+      return CUDNN_STATUS_SUCCESS;
+    }
+    if (!element) return refuse(CUDNN_STATUS_BAD_PARAM, "the descriptor given is null");
     slot.descriptors.push_back(std::make_shared<const Descriptor>(*element));
   }
   descriptor.slots[rule.name] = std::move(slot);

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -37,8 +39,27 @@ struct OperationValue {
   double alpha = 1, beta = 0;
 };
 
+// What to do to each element; the parameters that a graph computed here may have.
+struct PointwiseValue {
+  int mode = CUDNN_POINTWISE_ADD;  // a cudnnPointwiseMode_t, or whatever number was set
+  int type = CUDNN_DATA_FLOAT;
+  double lower_clip = 0, upper_clip = std::numeric_limits<double>::infinity(), slope = 0;
+  std::optional<std::int64_t> axis;
+};
+
+struct PointwiseOperationValue {
+  PointwiseValue what;
+  std::optional<TensorValue> x, b, t, y, dx, dy;  // as far as given and finalized
+  double alpha1 = 1, alpha2 = 1;
+
+  std::vector<const TensorValue*> inputs() const;
+  const TensorValue* output() const;  // y, or dx of a gradient
+};
+
+using AnyOperation = std::variant<OperationValue, PointwiseOperationValue>;
+
 struct GraphValue {
-  std::vector<OperationValue> operations;
+  std::vector<AnyOperation> operations;
 };
 
 struct EngineValue {
@@ -56,8 +77,11 @@ struct ConfigurationValue {
 
 struct PlanValue {
   std::shared_ptr<const ConvolutionPlan> plan;
-  std::int64_t x_uid = 0, w_uid = 0, y_uid = 0;
-  std::int64_t x_alignment = 1, w_alignment = 1, y_alignment = 1;
+  struct Bound {
+    std::int64_t uid = 0, alignment = 1;
+  };
+  Bound x, w, y;
+  std::optional<Bound> addend, bias;
 };
 
 struct PackValue {
@@ -78,8 +102,8 @@ struct Descriptor {
   cudnnBackendDescriptorType_t type{};
   bool finalized = false;
   std::map<cudnnBackendAttributeName_t, Slot> slots;
-  std::variant<std::monostate, TensorValue, GeometryValue, OperationValue, GraphValue, EngineValue, HeuristicValue, ConfigurationValue,
-               PlanValue, PackValue>
+  std::variant<std::monostate, TensorValue, GeometryValue, OperationValue, PointwiseValue, PointwiseOperationValue, GraphValue, EngineValue,
+               HeuristicValue, ConfigurationValue, PlanValue, PackValue>
       value;
 
   template <typename Value>

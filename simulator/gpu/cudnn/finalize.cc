@@ -1,57 +1,17 @@
 // What makes a description complete and possible; NVIDIA's library gives the same answers (tests/conformance).
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <tuple>
 #include <utility>
 
-#include "descriptor.h"
+#include "attributes.h"
+#include "finalize_graph.h"
 #include "support.h"
 
 namespace lockstep::sim::dnn {
 namespace {
 
 constexpr std::size_t kMaxSpatialDims = 6;
-
-const Slot* find(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
-  const auto found = descriptor.slots.find(name);
-  return found == descriptor.slots.end() ? nullptr : &found->second;
-}
-
-template <typename T>
-std::optional<T> scalar(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
-  const Slot* slot = find(descriptor, name);
-  if (!slot || slot->bytes.size() < sizeof(T)) return std::nullopt;
-  T value;
-  std::memcpy(&value, slot->bytes.data(), sizeof value);
-  return value;
-}
-
-// An enumeration as the number it is: a caller can set any.
-int number(const Descriptor& descriptor, cudnnBackendAttributeName_t name, int otherwise) {
-  return scalar<int>(descriptor, name).value_or(otherwise);
-}
-
-template <typename T>
-std::vector<T> array(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
-  std::vector<T> values;
-  if (const Slot* slot = find(descriptor, name)) {
-    values.resize(slot->bytes.size() / sizeof(T));
-    std::memcpy(values.data(), slot->bytes.data(), values.size() * sizeof(T));
-  }
-  return values;
-}
-
-template <typename Value>
-const Value* referred(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
-  const Slot* slot = find(descriptor, name);
-  return slot && !slot->descriptors.empty() ? slot->descriptors.front()->as<Value>() : nullptr;
-}
-
-bool any_below(const Ints& values, std::int64_t least) {
-  return std::any_of(values.begin(), values.end(), [=](std::int64_t value) { return value < least; });
-}
 
 cudnnStatus_t make(Descriptor& descriptor, TensorValue& tensor) {
   tensor.dims = array<std::int64_t>(descriptor, CUDNN_ATTR_TENSOR_DIMENSIONS);
@@ -139,32 +99,13 @@ cudnnStatus_t make(Descriptor& descriptor, OperationValue& op) {
   op.w = *w;
   op.y = *y;
   op.geometry = *geometry;
-  const auto factor = [&](cudnnBackendAttributeName_t name, double otherwise) {
-    const Slot* slot = find(descriptor, name);
-    if (!slot) return otherwise;
-    return slot->bytes.size() == sizeof(double) ? scalar<double>(descriptor, name).value()
-                                                : static_cast<double>(scalar<float>(descriptor, name).value());
-  };
-  op.alpha = factor(names.alpha, 1);
-  op.beta = factor(names.beta, 0);
+  op.alpha = factor(descriptor, names.alpha, 1);
+  op.beta = factor(descriptor, names.beta, 0);
   return check_operation(op);
 }
 
 bool has_handle(const Descriptor& descriptor, cudnnBackendAttributeName_t name) {
   return scalar<void*>(descriptor, name).value_or(nullptr) != nullptr;
-}
-
-cudnnStatus_t make(Descriptor& descriptor, GraphValue& graph) {
-  if (!has_handle(descriptor, CUDNN_ATTR_OPERATIONGRAPH_HANDLE))
-    return refuse(CUDNN_STATUS_BAD_PARAM, "an operation graph lacks its handle");
-  const Slot* slot = find(descriptor, CUDNN_ATTR_OPERATIONGRAPH_OPS);
-  if (!slot || slot->descriptors.empty()) return refuse(CUDNN_STATUS_BAD_PARAM, "an operation graph without operations");
-  for (const auto& given : slot->descriptors) {
-    const auto* op = given->as<OperationValue>();
-    if (!op) return refuse(CUDNN_STATUS_BAD_PARAM, "an operation graph holds something that is no operation");
-    graph.operations.push_back(*op);
-  }
-  return CUDNN_STATUS_SUCCESS;
 }
 
 cudnnStatus_t make(Descriptor& descriptor, HeuristicValue& heuristic) {
@@ -200,16 +141,15 @@ cudnnStatus_t make(Descriptor& descriptor, PlanValue& plan) {
   if (!configuration) return refuse(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "an execution plan lacks its finalized engine configuration");
   if (!has_handle(descriptor, CUDNN_ATTR_EXECUTION_PLAN_HANDLE))
     return refuse(CUDNN_STATUS_BAD_PARAM, "an execution plan lacks its handle");
-  const OperationValue& op = configuration->engine.graph.operations.front();
-  const auto shape = computable(op);
-  if (!shape) return refuse(CUDNN_STATUS_NOT_SUPPORTED, "no engine computes this convolution");
-  plan.plan = std::make_shared<const ConvolutionPlan>(*shape);
-  plan.x_uid = op.x.uid;
-  plan.w_uid = op.w.uid;
-  plan.y_uid = op.y.uid;
-  plan.x_alignment = op.x.alignment;
-  plan.w_alignment = op.w.alignment;
-  plan.y_alignment = op.y.alignment;
+  const auto recipe = computable(configuration->engine.graph);
+  if (!recipe) return refuse(CUDNN_STATUS_NOT_SUPPORTED, "no engine computes this graph");
+  plan.plan = std::make_shared<const ConvolutionPlan>(recipe->shape);
+  const auto bound = [](const TensorValue& tensor) { return PlanValue::Bound{tensor.uid, tensor.alignment}; };
+  plan.x = bound(recipe->x);
+  plan.w = bound(recipe->w);
+  plan.y = bound(recipe->y);
+  if (recipe->addend) plan.addend = bound(*recipe->addend);
+  if (recipe->bias) plan.bias = bound(*recipe->bias);
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -247,6 +187,10 @@ cudnnStatus_t finalize(Descriptor& descriptor) {
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
       return make_value<OperationValue>(descriptor);
+    case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
+      return make_value<PointwiseValue>(descriptor);
+    case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR:
+      return make_value<PointwiseOperationValue>(descriptor);
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
       return make_value<GraphValue>(descriptor);
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:

@@ -133,14 +133,16 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     const auto found = pack->pointers.find(uid);
     return found == pack->pointers.end() ? nullptr : found->second;
   };
-  void* const x = pointer(plan->x_uid);
-  void* const w = pointer(plan->w_uid);
-  void* const y = pointer(plan->y_uid);
-  if (!x || !w || !y) return refuse(CUDNN_STATUS_BAD_PARAM, "the variant pack lacks a tensor of the plan");
-  const auto misaligned = [](const void* address, std::int64_t alignment) {
-    return reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(alignment) != 0;
+  const ConvolutionPointers pointers{pointer(plan->x.uid), pointer(plan->w.uid), pointer(plan->y.uid),
+                                     plan->addend ? pointer(plan->addend->uid) : nullptr, plan->bias ? pointer(plan->bias->uid) : nullptr};
+  if (!pointers.x || !pointers.w || !pointers.y || (plan->addend && !pointers.addend) || (plan->bias && !pointers.bias)) {
+    return refuse(CUDNN_STATUS_BAD_PARAM, "the variant pack lacks a tensor of the plan");
+  }
+  const auto misaligned = [](const void* address, const PlanValue::Bound& bound) {
+    return reinterpret_cast<std::uintptr_t>(address) % static_cast<std::uintptr_t>(bound.alignment) != 0;
   };
-  if (misaligned(x, plan->x_alignment) || misaligned(w, plan->w_alignment) || misaligned(y, plan->y_alignment)) {
+  if (misaligned(pointers.x, plan->x) || misaligned(pointers.w, plan->w) || misaligned(pointers.y, plan->y) ||
+      (plan->addend && misaligned(pointers.addend, *plan->addend)) || (plan->bias && misaligned(pointers.bias, *plan->bias))) {
     return refuse(CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER, "a tensor starts at a lower alignment than its descriptor promised");
   }
   if (plan->plan->workspace_bytes() != 0 && !pack->workspace)
@@ -148,8 +150,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
   if (sim::device_of(handle->stream) != handle->device) {
     return refuse(CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH, "the default stream is that of another device than the handle's");
   }
-  const cudaError_t status = ConvolutionPlan::enqueue(plan->plan, handle->stream, static_cast<float*>(x), static_cast<float*>(w),
-                                                      static_cast<float*>(y), pack->workspace);
+  const cudaError_t status = ConvolutionPlan::enqueue(plan->plan, handle->stream, pointers, pack->workspace);
   return status == cudaSuccess ? CUDNN_STATUS_SUCCESS
                                : refuse(CUDNN_STATUS_EXECUTION_FAILED_CUDART, "the stream does not take the operation");
 }

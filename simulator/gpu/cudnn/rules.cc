@@ -11,6 +11,8 @@ constexpr auto kGeometry = CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR;
 constexpr auto kForward = CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR;
 constexpr auto kData = CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR;
 constexpr auto kFilter = CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
+constexpr auto kPointwise = CUDNN_BACKEND_POINTWISE_DESCRIPTOR;
+constexpr auto kApplied = CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR;
 constexpr auto kGraph = CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR;
 constexpr auto kHeuristic = CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR;
 constexpr auto kEngine = CUDNN_BACKEND_ENGINE_DESCRIPTOR;
@@ -33,6 +35,11 @@ constexpr Rule many(cudnnBackendDescriptorType_t descriptor, cudnnBackendAttribu
 constexpr Rule one_descriptor(cudnnBackendDescriptorType_t descriptor, cudnnBackendAttributeName_t name, cudnnStatus_t wrong_type,
                               cudnnStatus_t too_few, cudnnStatus_t too_many) {
   return {descriptor, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, false, true, false, wrong_type, too_few, too_many};
+}
+constexpr Rule optional_descriptor(cudnnBackendDescriptorType_t descriptor, cudnnBackendAttributeName_t name) {
+  Rule rule = one_descriptor(descriptor, name, kBad, kBad, kBad);
+  rule.nullable = true;
+  return rule;
 }
 constexpr Rule only_read(cudnnBackendDescriptorType_t descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                          bool is_many, cudnnStatus_t when_set) {
@@ -79,6 +86,26 @@ constexpr std::array kRules = {
     one_descriptor(kFilter, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, kBad, kBad, kUnsupported),
     one(kFilter, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA, CUDNN_TYPE_FLOAT, kBad),
     one(kFilter, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA, CUDNN_TYPE_FLOAT, kBad),
+
+    one(kPointwise, CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, kBad),
+    one(kPointwise, CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, kBad),
+    one(kPointwise, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP, CUDNN_TYPE_FLOAT, kBad),
+    one(kPointwise, CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, CUDNN_TYPE_FLOAT, kBad),
+    one(kPointwise, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE, CUDNN_TYPE_FLOAT, kBad),
+    one(kPointwise, CUDNN_ATTR_POINTWISE_ELU_ALPHA, CUDNN_TYPE_FLOAT, kBad),
+    one(kPointwise, CUDNN_ATTR_POINTWISE_SOFTPLUS_BETA, CUDNN_TYPE_FLOAT, kBad),
+    one(kPointwise, CUDNN_ATTR_POINTWISE_SWISH_BETA, CUDNN_TYPE_FLOAT, kBad),
+    one(kPointwise, CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, kBad),
+
+    optional_descriptor(kApplied, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR),
+    optional_descriptor(kApplied, CUDNN_ATTR_OPERATION_POINTWISE_XDESC),
+    optional_descriptor(kApplied, CUDNN_ATTR_OPERATION_POINTWISE_BDESC),
+    optional_descriptor(kApplied, CUDNN_ATTR_OPERATION_POINTWISE_TDESC),
+    optional_descriptor(kApplied, CUDNN_ATTR_OPERATION_POINTWISE_YDESC),
+    optional_descriptor(kApplied, CUDNN_ATTR_OPERATION_POINTWISE_DXDESC),
+    optional_descriptor(kApplied, CUDNN_ATTR_OPERATION_POINTWISE_DYDESC),
+    one(kApplied, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, CUDNN_TYPE_FLOAT, kBad),
+    one(kApplied, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, CUDNN_TYPE_FLOAT, kBad),
 
     one(kGraph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE),
     // No operations at all may be set; finalizing is what refuses them.
@@ -138,6 +165,7 @@ std::size_t element_bytes(cudnnBackendAttributeType_t type) {
     case CUDNN_TYPE_NUMERICAL_NOTE:
     case CUDNN_TYPE_BEHAVIOR_NOTE:
     case CUDNN_TYPE_TENSOR_REORDERING_MODE:
+    case CUDNN_TYPE_POINTWISE_MODE:
       return sizeof(int);
     default:
       return 0;

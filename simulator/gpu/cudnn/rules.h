@@ -20,6 +20,7 @@ struct Rule {
   cudnnStatus_t wrong_type = CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE;
   cudnnStatus_t too_few = CUDNN_STATUS_BAD_PARAM;
   cudnnStatus_t too_many = CUDNN_STATUS_BAD_PARAM;
+  bool nullable = false;  // a null descriptor counts as none
 };
 
 // Null: this kind of descriptor has no such attribute.

@@ -20,8 +20,15 @@ struct OperationAttributes {
 };
 OperationAttributes operation_attributes(cudnnBackendDescriptorType_t operation);
 
-// The convolution an operation asks for, if an engine computes it.
-std::optional<ConvolutionShape> computable(const OperationValue& operation);
+// A graph as it is computed: one convolution, and what comes after it before its result is stored.
+struct Recipe {
+  ConvolutionShape shape;
+  TensorValue x, w, y;
+  std::optional<TensorValue> addend, bias;
+};
+
+// How a graph is computed, if an engine here computes it.
+std::optional<Recipe> computable(const GraphValue& graph);
 std::int64_t engine_count(const GraphValue& graph);
 
 }  // namespace lockstep::sim::dnn

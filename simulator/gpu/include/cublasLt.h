@@ -1,8 +1,9 @@
 // Virtual cuBLASLt: matrix products D = epilogue(alpha * op(A) * op(B) + beta * C) on streams of a virtual GPU.
 //
-// The part of NVIDIA's interface that the engine uses, with the same names, types, values and signatures. Computed: real
-// single precision, one matrix a call, column and row order, the epilogues DEFAULT, RELU, BIAS and RELU_BIAS; whatever
-// else a caller asks for is refused as the real library refuses what it has no kernel for (CUBLAS_STATUS_NOT_SUPPORTED).
+// The part of NVIDIA's interface that the engine uses, with the same names, types, values and signatures. Computed: float, half and
+// bfloat16 matrices with sums in float (D as A and B, or in float), one product or a batch at equal distances, column and row order,
+// the epilogues DEFAULT, RELU, BIAS and RELU_BIAS; whatever else a caller asks for is refused as the real library refuses what it has no
+// kernel for (CUBLAS_STATUS_NOT_SUPPORTED).
 #pragma once
 
 // NOLINTBEGIN(modernize-*): the forms of C, as a caller of the real header sees them.

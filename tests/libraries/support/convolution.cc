@@ -46,6 +46,10 @@ std::vector<float>& written(Direction direction, ConvolutionData& data) {
   return direction == Direction::forward ? data.y : direction == Direction::backward_data ? data.x : data.w;
 }
 
+cudnnDataType_t type_of(const ConvolutionCase& c) {
+  return c.type == Narrow::f32 ? CUDNN_DATA_FLOAT : c.type == Narrow::f16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> channels_last(const std::vector<std::int64_t>& dims) {
@@ -63,7 +67,8 @@ std::string ConvolutionCase::text() const {
   out << kNames[static_cast<int>(direction)] << " n " << n << " c " << c << " h " << h << " w " << w << " k " << k << " r " << r << " s "
       << s << " groups " << groups << " pre " << pre[0] << ',' << pre[1] << " post " << post[0] << ',' << post[1] << " strides "
       << strides[0] << ',' << strides[1] << " dilations " << dilations[0] << ',' << dilations[1]
-      << (channels_first_filter ? " KCRS" : " KRSC") << " alpha " << alpha << " beta " << beta;
+      << (channels_first_filter ? " KCRS" : " KRSC") << " alpha " << alpha << " beta " << beta << " type " << static_cast<int>(type)
+      << (addend ? " + addend" : "") << (bias ? " + bias" : "") << (relu ? " relu" : "") << " up to " << upper_clip;
   return out.str();
 }
 
@@ -96,9 +101,11 @@ ConvolutionCase random_convolution(Random& random, Direction direction) {
   return c;
 }
 
-Descriptor make_tensor(std::int64_t uid, const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& strides) {
+Descriptor make_tensor(std::int64_t uid, const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& strides,
+                       cudnnDataType_t type, bool is_virtual) {
   Descriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  tensor.one(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT)
+  tensor.one(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type)
+      .one(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, is_virtual)
       .ints(CUDNN_ATTR_TENSOR_DIMENSIONS, dims)
       .ints(CUDNN_ATTR_TENSOR_STRIDES, strides)
       .ints(CUDNN_ATTR_TENSOR_UNIQUE_ID, {uid})
@@ -120,9 +127,10 @@ Descriptor make_operation(const ConvolutionCase& c, const std::vector<std::int64
   const Names names = names_of(c.direction);
   const std::vector<std::int64_t> x{c.n, c.c, c.h, c.w}, w{c.k, c.channels(), c.r, c.s}, y{c.n, c.k, c.out(0), c.out(1)};
   Descriptor operation(names.type);
-  operation.one(names.x, make_tensor(1, x, channels_last(x)))
-      .one(names.w, make_tensor(2, w, filter_strides))
-      .one(names.y, make_tensor(3, y, channels_last(y)))
+  const cudnnDataType_t type = type_of(c);
+  operation.one(names.x, make_tensor(1, x, channels_last(x), type))
+      .one(names.w, make_tensor(2, w, filter_strides, type))
+      .one(names.y, c.fused() ? make_tensor(10, y, channels_last(y), CUDNN_DATA_FLOAT, true) : make_tensor(3, y, channels_last(y), type))
       .one(names.convolution, convolution)
       .one(names.alpha, CUDNN_TYPE_FLOAT, c.alpha)
       .one(names.beta, CUDNN_TYPE_FLOAT, c.beta);
@@ -134,6 +142,50 @@ Descriptor make_graph(const DnnHandle& handle, const Descriptor& operation) {
   Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   graph.one(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle.get()).one(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
   EXPECT_EQ(graph.finalize(), CUDNN_STATUS_SUCCESS);
+  return graph;
+}
+
+Descriptor make_graph(const DnnHandle& handle, const ConvolutionCase& c) {
+  const Descriptor convolution = make_operation(c, c.filter_strides());
+  if (!c.fused()) return make_graph(handle, convolution);
+  const std::vector<std::int64_t> y{c.n, c.k, c.out(0), c.out(1)}, channel{1, c.k, 1, 1};
+  std::vector<Descriptor> steps;
+  std::int64_t uid = 10;  // of what the step before made
+  int left = static_cast<int>(c.addend) + static_cast<int>(c.bias) + static_cast<int>(c.relu);
+  const auto step = [&](cudnnPointwiseMode_t mode, const Descriptor* other) {
+    Descriptor what(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    what.one(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode)
+        .one(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+    if (mode == CUDNN_POINTWISE_RELU_FWD && std::isfinite(c.upper_clip)) {
+      what.one(CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP, CUDNN_TYPE_DOUBLE, static_cast<double>(c.upper_clip));
+    }
+    EXPECT_EQ(what.finalize(), CUDNN_STATUS_SUCCESS);
+    const bool last = --left == 0;
+    const Descriptor before = make_tensor(uid, y, channels_last(y), CUDNN_DATA_FLOAT, true);
+    const Descriptor after =
+        last ? make_tensor(3, y, channels_last(y), type_of(c)) : make_tensor(++uid, y, channels_last(y), CUDNN_DATA_FLOAT, true);
+    Descriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    operation.one(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, what)
+        .one(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, before)
+        .one(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, after);
+    if (other) operation.one(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *other);
+    EXPECT_EQ(operation.finalize(), CUDNN_STATUS_SUCCESS);
+    steps.push_back(std::move(operation));
+  };
+  const Descriptor addend = make_tensor(4, y, channels_last(y), type_of(c)),
+                   bias = make_tensor(5, channel, channels_last(channel), type_of(c));
+  if (c.addend) step(CUDNN_POINTWISE_ADD, &addend);
+  if (c.bias) step(CUDNN_POINTWISE_ADD, &bias);
+  if (c.relu) step(CUDNN_POINTWISE_RELU_FWD, nullptr);
+  std::vector<cudnnBackendDescriptor_t> operations;
+  for (const Descriptor& made : steps) operations.push_back(made.raw());
+  operations.push_back(convolution.raw());  // in any order
+  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  graph.one(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle.get());
+  EXPECT_EQ(cudnnBackendSetAttribute(graph.raw(), CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                                     static_cast<std::int64_t>(operations.size()), operations.data()),
+            CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(graph.finalize(), CUDNN_STATUS_SUCCESS) << c.text();
   return graph;
 }
 
@@ -173,8 +225,11 @@ std::int64_t workspace_of(const Descriptor& plan) {
 
 Descriptor make_pack(const std::vector<void*>& pointers, void* workspace) {
   Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-  pack.ints(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, {1, 2, 3});
-  EXPECT_EQ(cudnnBackendSetAttribute(pack.raw(), CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 3, pointers.data()),
+  std::vector<std::int64_t> uids{1, 2, 3, 4, 5};
+  uids.resize(pointers.size());
+  pack.ints(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, uids);
+  EXPECT_EQ(cudnnBackendSetAttribute(pack.raw(), CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+                                     static_cast<std::int64_t>(pointers.size()), pointers.data()),
             CUDNN_STATUS_SUCCESS);
   pack.one(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
   EXPECT_EQ(pack.finalize(), CUDNN_STATUS_SUCCESS);
@@ -182,7 +237,12 @@ Descriptor make_pack(const std::vector<void*>& pointers, void* workspace) {
 }
 
 ConvolutionData random_data(const ConvolutionCase& c, Random& random) {
-  ConvolutionData data{random.reals(c.image_elements()), random.reals(c.filter_elements()), random.reals(c.output_elements())};
+  ConvolutionData data{random.reals(c.image_elements()), random.reals(c.filter_elements()), random.reals(c.output_elements()), {}, {}};
+  if (c.addend) data.addend = random.reals(c.output_elements());
+  if (c.bias) data.bias = random.reals(c.k);
+  for (std::vector<float>* values : {&data.x, &data.w, &data.y, &data.addend, &data.bias}) {
+    for (float& value : *values) value = rounded(value, c.type);
+  }
   // With beta 0 nothing may be read of the target, not even a NaN.
   if (c.beta == 0.0F) {
     std::vector<float>& target = written(c.direction, data);
@@ -192,15 +252,20 @@ ConvolutionData random_data(const ConvolutionCase& c, Random& random) {
 }
 
 std::vector<float> run_convolution(const DnnHandle& handle, const ConvolutionCase& c, const ConvolutionData& data) {
-  const Descriptor plan = make_plan(handle, make_heuristic(make_graph(handle, make_operation(c, c.filter_strides()))));
-  const DeviceArray x(data.x), w(data.w), y(data.y), workspace(static_cast<std::size_t>(workspace_of(plan)) / sizeof(float) + 1);
+  const Descriptor plan = make_plan(handle, make_heuristic(make_graph(handle, c)));
+  const DeviceArray x(packed(data.x, c.type)), w(packed(data.w, c.type)), y(packed(data.y, c.type)), addend(packed(data.addend, c.type)),
+      bias(packed(data.bias, c.type)), workspace(static_cast<std::size_t>(workspace_of(plan)) / sizeof(float) + 1);
   const Stream stream;
   EXPECT_EQ(cudnnSetStream(handle.get(), stream.get()), CUDNN_STATUS_SUCCESS);
-  const Descriptor pack = make_pack({x.data(), w.data(), y.data()}, workspace.data());
+  std::vector<void*> pointers{x.data(), w.data(), y.data()};
+  if (c.fused()) pointers.insert(pointers.end(), {addend.data(), bias.data()});
+  const Descriptor pack = make_pack(pointers, workspace.data());
   EXPECT_EQ(cudnnBackendExecute(handle.get(), plan.raw(), pack.raw()), CUDNN_STATUS_SUCCESS);
   stream.wait();
   EXPECT_EQ(cudnnSetStream(handle.get(), nullptr), CUDNN_STATUS_SUCCESS);
-  return (c.direction == Direction::forward ? y : c.direction == Direction::backward_data ? x : w).download();
+  ConvolutionData copy = data;
+  const std::size_t count = written(c.direction, copy).size();
+  return unpacked((c.direction == Direction::forward ? y : c.direction == Direction::backward_data ? x : w).download(), count, c.type);
 }
 
 void expect_convolution(const ConvolutionCase& c, const ConvolutionData& data, const std::vector<float>& got) {
@@ -250,8 +315,16 @@ void expect_convolution(const ConvolutionCase& c, const ConvolutionData& data, c
       expected += static_cast<double>(c.beta) * before[i];
       size += std::abs(static_cast<double>(c.beta) * before[i]);
     }
-    // The bound of a sum of rounded terms in any order.
-    const double bound = (terms[i] + 3) * std::numeric_limits<float>::epsilon() * size + 1e-30;
+    const auto add = [&](float value) {
+      expected += value;
+      size += std::abs(value);
+    };
+    if (c.addend) add(data.addend[i]);
+    if (c.bias) add(data.bias[i % static_cast<std::size_t>(c.k)]);
+    if (c.relu) expected = std::clamp<double>(expected, 0.0, c.upper_clip);
+    // The bound of a sum of rounded terms in any order, and of the rounding when it is stored.
+    double bound = (terms[i] + 5) * std::numeric_limits<float>::epsilon() * size + 1e-30;
+    if (c.type != Narrow::f32) bound += half_step(std::abs(expected) + bound, c.type);
     ASSERT_NEAR(got[i], expected, bound) << c.text() << " at " << i;
   }
 }

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "device.h"
+#include "narrow.h"
 
 namespace lockstep::test {
 
@@ -20,6 +22,9 @@ struct ConvolutionCase {
   std::array<std::int64_t, 2> pre{}, post{}, strides{1, 1}, dilations{1, 1};
   bool channels_first_filter = false;  // KCRS instead of KRSC
   float alpha = 1, beta = 0;
+  Narrow type = Narrow::f32;                        // of all tensors
+  bool addend = false, bias = false, relu = false;  // forward only: y = relu(convolution + addend + bias)
+  float upper_clip = std::numeric_limits<float>::infinity();
 
   std::int64_t out(int d) const {
     const std::int64_t size = d == 0 ? h : w, taps = d == 0 ? r : s;
@@ -28,6 +33,7 @@ struct ConvolutionCase {
                strides[static_cast<std::size_t>(d)] +
            1;
   }
+  bool fused() const { return addend || bias || relu; }
   std::int64_t channels() const { return c / groups; }  // of one filter
   std::int64_t image_elements() const { return n * c * h * w; }
   std::int64_t filter_elements() const { return k * channels() * r * s; }
@@ -84,24 +90,27 @@ class DnnHandle {
 };
 
 std::vector<std::int64_t> channels_last(const std::vector<std::int64_t>& dims);
-Descriptor make_tensor(std::int64_t uid, const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& strides);
+Descriptor make_tensor(std::int64_t uid, const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& strides,
+                       cudnnDataType_t type = CUDNN_DATA_FLOAT, bool is_virtual = false);
 Descriptor make_operation(const ConvolutionCase& c, const std::vector<std::int64_t>& filter_strides);
 Descriptor make_graph(const DnnHandle& handle, const Descriptor& operation);
+Descriptor make_graph(const DnnHandle& handle, const ConvolutionCase& c);  // with what comes after the convolution
 Descriptor make_heuristic(const Descriptor& graph, cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A);
 std::int64_t results_of(const Descriptor& heuristic);
 Descriptor make_plan(const DnnHandle& handle, const Descriptor& heuristic);  // of the first result
 std::int64_t workspace_of(const Descriptor& plan);
-Descriptor make_pack(const std::vector<void*>& pointers, void* workspace);  // uids 1 (images), 2 (filter), 3 (output)
+Descriptor make_pack(const std::vector<void*>& pointers,
+                     void* workspace);  // uids 1 (images), 2 (filter), 3 (output), and 4 (addend), 5 (bias) if given
 
 struct ConvolutionData {
-  std::vector<float> x, w, y;
+  std::vector<float> x, w, y, addend, bias;
 };
 ConvolutionData random_data(const ConvolutionCase& c, Random& random);
 
 // What the direction writes, after the library computed it.
 std::vector<float> run_convolution(const DnnHandle& handle, const ConvolutionCase& c, const ConvolutionData& data);
 
-// Compares with seven nested loops in double precision.
+// Compares with seven nested loops in double precision: at most the rounding of sums in float away, and of one rounding to the type.
 void expect_convolution(const ConvolutionCase& c, const ConvolutionData& data, const std::vector<float>& got);
 
 }  // namespace lockstep::test

@@ -47,7 +47,12 @@ class Stream {
 // Floats in device memory.
 class DeviceArray {
  public:
-  explicit DeviceArray(std::size_t count) : count_(count) { EXPECT_EQ(cudaMalloc(&data_, (count + 1) * sizeof(float)), cudaSuccess); }
+  // Zeros, so that nothing uninitialised is read in check mode either.
+  explicit DeviceArray(std::size_t count) : count_(count) {
+    EXPECT_EQ(cudaMalloc(&data_, (count + 1) * sizeof(float)), cudaSuccess);
+    EXPECT_EQ(cudaMemset(data_, 0, (count + 1) * sizeof(float)), cudaSuccess);
+    EXPECT_EQ(cudaStreamSynchronize(nullptr), cudaSuccess);
+  }
   explicit DeviceArray(const std::vector<float>& values) : DeviceArray(values.size()) { upload(values); }
   ~DeviceArray() { EXPECT_EQ(cudaFree(data_), cudaSuccess); }
   DeviceArray(const DeviceArray&) = delete;

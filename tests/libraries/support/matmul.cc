@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <sstream>
 
 namespace lockstep::test {
@@ -27,7 +28,9 @@ std::string MatmulCase::text() const {
   std::ostringstream out;
   out << m << " x " << k << " times " << k << " x " << n << (transpose_a ? " A^T" : "") << (transpose_b ? " B^T" : "") << " orders "
       << order_a << order_b << order_c << order_d << " pads " << pad_a << ' ' << pad_b << ' ' << pad_c << ' ' << pad_d << " epilogue "
-      << epilogue << " alpha " << alpha << " beta " << beta << (in_place ? " in place" : "") << (device_scalars ? " device scalars" : "");
+      << epilogue << " alpha " << alpha << " beta " << beta << (in_place ? " in place" : "") << (device_scalars ? " device scalars" : "")
+      << " types " << static_cast<int>(in_type) << ' ' << static_cast<int>(out_type) << " batches " << batches << " + " << batch_pad
+      << (same_a ? " same A" : "") << (same_bias ? " same bias" : "");
   return out.str();
 }
 
@@ -59,6 +62,18 @@ MatmulCase random_matmul(Random& random) {
   return c;
 }
 
+void make_batch(MatmulCase& c, Random& random) {
+  c.batches = random.integer(2, 9);
+  c.batch_pad = random.chance(50) ? 0 : random.integer(1, 20);
+  c.same_a = random.chance(30);
+  c.same_bias = random.chance(50);
+}
+
+Batched batched(const MatmulCase& c, const Stored& stored, bool same) {
+  const std::int64_t stride = same ? 0 : stored.elements() + c.batch_pad;
+  return {stride, stride * (c.batches - 1) + stored.elements()};
+}
+
 Layout::Layout(const Stored& stored, cudaDataType type) {
   EXPECT_EQ(cublasLtMatrixLayoutCreate(&layout_, type, static_cast<std::uint64_t>(stored.rows), static_cast<std::uint64_t>(stored.cols),
                                        stored.ld),
@@ -67,20 +82,37 @@ Layout::Layout(const Stored& stored, cudaDataType type) {
 }
 
 MatmulData random_data(const MatmulCase& c, Random& random) {
-  MatmulData data{random.reals(stored_a(c).elements()), random.reals(stored_b(c).elements()), random.reals(stored_c(c).elements()),
-                  random.reals(stored_d(c).elements()), random.reals(c.m)};
+  MatmulData data{random.reals(batched(c, stored_a(c), c.same_a).elements), random.reals(batched(c, stored_b(c)).elements),
+                  random.reals(batched(c, stored_c(c)).elements), random.reals(batched(c, stored_d(c)).elements),
+                  random.reals(c.m * c.batches)};
+  for (std::vector<float>* values : {&data.a, &data.b}) {
+    for (float& value : *values) value = rounded(value, c.in_type);
+  }
+  for (std::vector<float>* values : {&data.c, &data.d, &data.bias}) {
+    for (float& value : *values) value = rounded(value, c.out_type);
+  }
   // With beta 0 nothing may be read of C, not even a NaN.
   if (c.beta == 0.0F) std::fill(data.d.begin(), data.d.end(), std::numeric_limits<float>::quiet_NaN());
   return data;
 }
 
 std::vector<float> run_matmul(const BlasHandle& handle, const MatmulCase& c, const MatmulData& data) {
-  const Layout a(stored_a(c)), b(stored_b(c)), c_layout(stored_c(c)), d(stored_d(c));
+  const auto layout = [&](const Stored& stored, Narrow type, bool same = false) {
+    auto made = std::make_unique<Layout>(stored, type == Narrow::f32 ? CUDA_R_32F : type == Narrow::f16 ? CUDA_R_16F : CUDA_R_16BF);
+    made->set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(c.batches));
+    made->set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, batched(c, stored, same).stride);
+    return made;
+  };
+  const auto layout_a = layout(stored_a(c), c.in_type, c.same_a), layout_b = layout(stored_b(c), c.in_type),
+             layout_c = layout(stored_c(c), c.out_type), layout_d = layout(stored_d(c), c.out_type);
+  const Layout &a = *layout_a, &b = *layout_b, &c_layout = *layout_c, &d = *layout_d;
   Description description;
   description.set(CUBLASLT_MATMUL_DESC_TRANSA, static_cast<std::int32_t>(c.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N));
   description.set(CUBLASLT_MATMUL_DESC_TRANSB, static_cast<std::int32_t>(c.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N));
   description.set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(c.epilogue));
-  const DeviceArray device_a(data.a), device_b(data.b), device_c(data.c), device_d(data.d), device_bias(data.bias);
+  if (!c.same_bias) description.set(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, c.m);
+  const DeviceArray device_a(packed(data.a, c.in_type)), device_b(packed(data.b, c.in_type)), device_c(packed(data.c, c.out_type)),
+      device_d(packed(data.d, c.out_type)), device_bias(packed(data.bias, c.out_type));
   const DeviceArray scalars(std::vector<float>{c.alpha, c.beta});
   if (has_bias(c)) description.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<const void*>(device_bias.data()));
   float alpha = c.alpha, beta = c.beta;
@@ -106,37 +138,44 @@ std::vector<float> run_matmul(const BlasHandle& handle, const MatmulCase& c, con
             CUBLAS_STATUS_SUCCESS);
   alpha = beta = std::numeric_limits<float>::quiet_NaN();  // host scalars were read by the call
   stream.wait();
-  return device_d.download();
+  return unpacked(device_d.download(), data.d.size(), c.out_type);
 }
 
 void expect_product(const MatmulCase& c, const MatmulData& data, const std::vector<float>& got) {
   const Stored a = stored_a(c), b = stored_b(c), old = stored_c(c), d = stored_d(c);
   std::vector<bool> inside(got.size(), false);
-  for (std::int64_t i = 0; i < c.m; ++i) {
-    for (std::int64_t j = 0; j < c.n; ++j) {
+  for (std::int64_t batch = 0; batch < c.batches; ++batch) {
+    const auto at_batch = [&](const Stored& stored, bool same = false) {
+      return static_cast<std::size_t>(batch * batched(c, stored, same).stride);
+    };
+    const std::size_t a0 = at_batch(a, c.same_a), b0 = at_batch(b), old0 = at_batch(old), d0 = at_batch(d),
+                      bias0 = static_cast<std::size_t>(c.same_bias ? 0 : batch * c.m);
+    for (std::int64_t at = 0; at < c.m * c.n; ++at) {
+      const std::int64_t i = at / c.n, j = at % c.n;
       double sum = 0, magnitude = 0;
       for (std::int64_t l = 0; l < c.k; ++l) {
-        const double product =
-            static_cast<double>(data.a[c.transpose_a ? a.at(l, i) : a.at(i, l)]) * data.b[c.transpose_b ? b.at(j, l) : b.at(l, j)];
+        const double product = static_cast<double>(data.a[a0 + (c.transpose_a ? a.at(l, i) : a.at(i, l))]) *
+                               data.b[b0 + (c.transpose_b ? b.at(j, l) : b.at(l, j))];
         sum += product;
         magnitude += std::abs(product);
       }
       sum *= c.alpha;
       magnitude *= std::abs(c.alpha);
       if (c.beta != 0.0F) {
-        const double term = static_cast<double>(c.beta) * (c.in_place ? data.d : data.c)[old.at(i, j)];
+        const double term = static_cast<double>(c.beta) * (c.in_place ? data.d : data.c)[old0 + old.at(i, j)];
         sum += term;
         magnitude += std::abs(term);
       }
       if (has_bias(c)) {
-        sum += data.bias[static_cast<std::size_t>(i)];
-        magnitude += std::abs(data.bias[static_cast<std::size_t>(i)]);
+        sum += data.bias[bias0 + static_cast<std::size_t>(i)];
+        magnitude += std::abs(data.bias[bias0 + static_cast<std::size_t>(i)]);
       }
       if (has_relu(c)) sum = std::max(sum, 0.0);
       // The bound of a sum of k + 3 rounded terms in any order.
-      const double bound = static_cast<double>(c.k + 3) * std::numeric_limits<float>::epsilon() * magnitude + 1e-30;
-      inside[d.at(i, j)] = true;
-      ASSERT_NEAR(got[d.at(i, j)], sum, bound) << c.text() << " at " << i << ", " << j;
+      double bound = static_cast<double>(c.k + 3) * std::numeric_limits<float>::epsilon() * magnitude + 1e-30;
+      if (c.out_type != Narrow::f32) bound += half_step(std::abs(sum) + bound, c.out_type);
+      inside[d0 + d.at(i, j)] = true;
+      ASSERT_NEAR(got[d0 + d.at(i, j)], sum, bound) << c.text() << " at " << i << ", " << j;
     }
   }
   for (std::size_t e = 0; e < got.size(); ++e) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device.h"
+#include "narrow.h"
 
 namespace lockstep::test {
 
@@ -20,11 +21,16 @@ struct MatmulCase {
   float alpha = 1, beta = 0;
   bool in_place = true;  // C is D
   bool device_scalars = false;
+  Narrow in_type = Narrow::f32, out_type = Narrow::f32;  // of A and B; of C, D and bias
+  std::int64_t batches = 1;
+  std::int64_t batch_pad = 0;              // elements between one matrix of a batch and the next
+  bool same_a = false, same_bias = false;  // for all of the batch
 
   std::string text() const;
 };
 
 MatmulCase random_matmul(Random& random);
+void make_batch(MatmulCase& c, Random& random);
 
 // Rows, columns and leading dimension of a matrix as it is stored.
 struct Stored {
@@ -40,6 +46,12 @@ Stored stored_a(const MatmulCase& c);
 Stored stored_b(const MatmulCase& c);
 Stored stored_c(const MatmulCase& c);
 Stored stored_d(const MatmulCase& c);
+
+// From one matrix of the batch to the next, and all of them together.
+struct Batched {
+  std::int64_t stride, elements;
+};
+Batched batched(const MatmulCase& c, const Stored& stored, bool same = false);
 
 class Layout {
  public:

@@ -1,0 +1,34 @@
+// One oneDNN convolution primitive for a sub-batch of a certain size, with the reorder between the filter as the caller stores it and
+// as the primitive wants it. Activations are never reordered.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <dnnl.hpp>
+
+#include "convolution.h"
+
+namespace lockstep::sim::dnn {
+
+class SubBatch {
+ public:
+  SubBatch() = default;
+  SubBatch(const ConvolutionShape& shape, std::int64_t images);
+
+  std::int64_t images() const { return images_; }
+  std::size_t filter_bytes() const { return reordered_ ? filter_.get_size() : 0; }
+  std::size_t scratchpad_bytes() const { return scratchpad_.get_size(); }
+
+  // Single precision, on this thread alone; w is as the caller stores it. The slices hold the filter as the primitive wants it and its
+  // scratchpad.
+  void run(float* x, float* w, float* y, std::byte* filter_slice, std::byte* scratchpad) const;
+
+ private:
+  Direction direction_ = Direction::forward;
+  std::int64_t images_ = 0;
+  bool reordered_ = false;
+  dnnl::primitive compute_, reorder_;  // reorder: stored -> wished, or wished -> stored for the filter's gradient
+  dnnl::memory::desc x_, y_, stored_, filter_, scratchpad_;
+};
+
+}  // namespace lockstep::sim::dnn
