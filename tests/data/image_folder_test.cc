@@ -1,5 +1,6 @@
 // Folders of pictures as datasets: classes, order, files that can't be decoded, caches; and where cats and dogs are looked for.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,8 +1,10 @@
 // Frozen layers: what stays, what goes on learning, and how batch normalisation behaves when frozen.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "lockstep/lockstep.h"
@@ -135,6 +137,27 @@ TEST(Trainable, CountsFromTheNextCompileOnAndCanBeTakenBack) {
   compile(model);
   model.train_on_batch(x, y);
   EXPECT_FALSE(same(by_name(model.get_weights()).at("conv/kernel"), now.at("conv/kernel")));
+}
+
+TEST(Trainable, FrozenLayersAreStillFrozenWhenAFileIsLoaded) {
+  const Array x = pattern(kSample.batched(kBatch), 4), y = labels(kBatch, 3);
+  Model model = make_model();
+  for (const char* name : {"conv", "norm"}) model.get_layer(name).set_trainable(false);
+  model.compile(Adam(1e-3F), SparseCategoricalCrossentropy().from_logits(), {});
+  model.train_on_batch(x, y);
+  for (const char* end : {".keras", ".h5"}) {
+    const std::string path = (std::filesystem::temp_directory_path() / ("lockstep-frozen-" + std::to_string(::getpid()) + end)).string();
+    model.save(path);
+    Model loaded = load_model(path);
+    std::filesystem::remove(path);
+    EXPECT_FALSE(loaded.get_layer("conv").trainable());
+    EXPECT_TRUE(loaded.get_layer("head").trainable());
+    EXPECT_EQ(loaded.count_trainable_params(), model.count_trainable_params());
+    const auto before = by_name(loaded.get_weights());
+    for (const auto& [name, values] : by_name(model.get_weights())) EXPECT_TRUE(same(values, before.at(name))) << name;
+    loaded.train_on_batch(x, y);
+    EXPECT_TRUE(same(by_name(loaded.get_weights()).at("conv/kernel"), before.at("conv/kernel")));
+  }
 }
 
 TEST(Trainable, AModelWithNothingToTrainSaysSo) {
