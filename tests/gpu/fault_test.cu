@@ -53,6 +53,21 @@ TEST_F(FaultTest, FaultSticksToTheDeviceAndStopsItsWork) {
   sim::clear_device_errors();
 }
 
+TEST_F(FaultTest, MemoryComesBackAlsoFromAFailedDevice) {
+  const auto before = sim::counters();
+  float *memory = nullptr, *host = nullptr;
+  ASSERT_CUDA(cudaMalloc(&memory, 40));
+  ASSERT_CUDA(cudaMallocHost(&host, 40));
+  std::vector<float> pageable(10);
+  ASSERT_CUDA(launch_fill({pageable.data(), 10}));
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaFree(memory), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaFreeHost(host), cudaErrorIllegalAddress);
+  EXPECT_EQ(cudaFree(nullptr), cudaErrorIllegalAddress);
+  EXPECT_EQ(sim::counters().live_allocations, before.live_allocations);
+  EXPECT_EQ(sim::counters().live_host_allocations, before.live_host_allocations);
+}
+
 TEST_F(FaultTest, WorkQueuedBehindAFaultIsDropped) {
   const TestStream stream;
   Diary diary;

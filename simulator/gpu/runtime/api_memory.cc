@@ -16,6 +16,11 @@ cudaError_t ready_to_wait() {
   return runtime().captures.any() ? runtime().captures.refuse_unsafe() : cudaSuccess;
 }
 
+cudaError_t ready_to_release() {
+  if (const cudaError_t status = ready_to_call()) return status;
+  return runtime().captures.any() ? runtime().captures.refuse_unsafe() : cudaSuccess;
+}
+
 // A stream that captures can't do this.
 cudaError_t refuse_capture(Stream* stream) { return runtime().captures.any() ? runtime().captures.refuse(stream) : cudaSuccess; }
 
@@ -53,9 +58,11 @@ std::optional<Block> block_at(const void* address) {
   return block;
 }
 
+// A device that has failed gives its memory back as well, and says that it has failed: so it can be seen whether a program lets go of
+// everything.
 cudaError_t release_now(void* address) {
-  if (const cudaError_t status = ready_to_wait()) return status;
-  if (address == nullptr) return cudaSuccess;
+  if (const cudaError_t status = ready_to_release()) return status;
+  if (address == nullptr) return runtime().executor.error(current_device());
   const auto block = block_at(address);
   if (!block || !runtime().memory.begin_release(address)) return cudaErrorInvalidValue;
   runtime().executor.wait_device(block->device);
@@ -64,6 +71,7 @@ cudaError_t release_now(void* address) {
     if (!problem.empty()) runtime().executor.fail(block->device, cudaErrorIllegalState, problem);
   }
   if (!runtime().memory.release(address)) return cudaErrorInvalidValue;
+  if (const cudaError_t status = runtime().executor.error(current_device())) return status;
   return runtime().executor.error(block->device);
 }
 
@@ -97,12 +105,12 @@ cudaError_t allocate_host(void** out, std::size_t bytes, unsigned flags) {
 }
 
 cudaError_t release_host(void* address) {
-  if (const cudaError_t status = ready_to_wait()) return status;
-  if (address == nullptr) return cudaSuccess;
+  if (const cudaError_t status = ready_to_release()) return status;
+  if (address == nullptr) return runtime().executor.error(current_device());
   const auto block = runtime().memory.find(address);
   if (!block || block->device != kHostDevice || block->begin != reinterpret_cast<std::uintptr_t>(address)) return cudaErrorInvalidValue;
   for (int d = 0; d < runtime().devices(); ++d) runtime().executor.wait_device(d);
-  return runtime().memory.release_host(address) ? cudaSuccess : cudaErrorInvalidValue;
+  return runtime().memory.release_host(address) ? runtime().executor.error(current_device()) : cudaErrorInvalidValue;
 }
 
 // --- Copies
