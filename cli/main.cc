@@ -6,6 +6,7 @@
 
 #include "lockstep/error.h"
 #include "run_options.h"
+#include "workers.h"
 
 namespace {
 
@@ -17,6 +18,8 @@ void add_run(CLI::App& app, lockstep::cli::RunOptions& options) {
   auto* gpus = run->add_option("--gpus", options.gpus, "Physical GPUs to use, one replica each")->check(CLI::Range(1, 64));
   auto* logical = run->add_option("--logical", options.logical, "Split GPU 0 into so many logical GPUs")->check(CLI::Range(1, 64));
   auto* devices = run->add_option("--devices", options.devices, "GPUs by name, as gpu:0,gpu:1")->delimiter(',');
+  run->add_option("--workers", options.workers, "Start so many processes, each with --gpus GPUs, that train together")
+      ->check(CLI::Range(1, 64));
   gpus->excludes(logical)->excludes(devices);
   logical->excludes(devices);
   run->add_option("--memory-limit", options.memory_limit_mib, "MiB for each logical GPU")->check(CLI::Range(16, 1 << 20))->needs(logical);
@@ -47,7 +50,7 @@ void add_run(CLI::App& app, lockstep::cli::RunOptions& options) {
       ->excludes(published);
   run->footer(
       "Examples:\n  lockstep run mnist\n  lockstep run mnist --logical 4 --trace step.json\n  lockstep run mnist --gpus 2 --all-reduce "
-      "nccl\n  lockstep run reuters --logical 2\n  lockstep run cats-vs-dogs --epochs 10");
+      "nccl\n  lockstep run reuters --logical 2\n  lockstep run mnist --workers 2\n  lockstep run cats-vs-dogs --epochs 10");
 }
 
 }  // namespace
@@ -68,6 +71,8 @@ int main(int argc, char** argv) {
   }
   try {
     if (devices->parsed()) return lockstep::cli::list_devices();
+    if (options.workers > 1 && std::getenv("LOCKSTEP_WORKERS") == nullptr) return lockstep::cli::launch_workers(options.workers, argv);
+    lockstep::cli::be_quiet_unless_first(options);
     if (options.workload == "cats-vs-dogs") return lockstep::cli::run_cats_vs_dogs(options);
     return options.workload == "reuters" ? lockstep::cli::run_reuters(options) : lockstep::cli::run_mnist(options);
   } catch (const lockstep::Error& error) {

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "workers.h"
+
 namespace lockstep::cli {
 namespace {
 
@@ -110,9 +112,27 @@ void report(const RunOptions& options, const Model& model, const History& histor
 
 }  // namespace
 
+namespace {
+
+// Workers on one machine share its GPUs where there are enough of them; else each takes what it sees, and NCCL decides.
+Strategy strategy_of_workers(const RunOptions& options) {
+  if (options.logical > 0) throw Error("--logical splits a GPU of one process; with several workers give each GPUs of its own (--gpus)");
+  if (!options.all_reduce.empty() && options.all_reduce != "nccl") throw Error("several workers are connected by NCCL: --all-reduce nccl");
+  std::vector<GpuId> gpus = list_gpus();
+  const LocalWorkers here = local_workers();
+  const auto present = static_cast<int>(gpus.size());
+  const int wanted = options.gpus > 0 ? options.gpus : std::max(1, present / here.count);
+  const int first = present >= wanted * here.count ? wanted * here.index : 0;
+  if (first + wanted > present) throw Error(fmt::format("--gpus {}: this machine has {}", wanted, present));
+  return MultiWorkerMirroredStrategy(std::vector<GpuId>(gpus.begin() + first, gpus.begin() + first + wanted));
+}
+
+}  // namespace
+
 Strategy make_strategy(const RunOptions& options) {
   // A virtual machine has as many GPUs as it is told before its first use; real ones do not look at this.
   if (options.gpus > 0) setenv("LOCKSTEP_SIM_GPUS", std::to_string(options.gpus).c_str(), 0);
+  if (MultiWorkerMirroredStrategy::started_with_workers()) return strategy_of_workers(options);
   if (!options.devices.empty()) return MirroredStrategy(options.devices, chosen(options));
   std::vector<GpuId> gpus = list_gpus();
   if (options.gpus > static_cast<int>(gpus.size()))

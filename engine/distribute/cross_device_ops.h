@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "deadline.h"
 #include "logical_gpu.h"
 #include "tensor.h"
+#include "workers.h"
 
 namespace lockstep {
 
@@ -36,6 +38,15 @@ class CrossDeviceOps {
   virtual Traffic broadcast(const std::vector<Participant>& participants);
   // Memory and events for buffers of up to `elements`; called once, so that a step allocates nothing.
   virtual void prepare(const std::vector<LogicalGpu*>& gpus, std::int64_t elements) = 0;
+
+  // Several workers: see multi_worker_all_reduce.h. By default this process is all there is.
+  virtual WorkerPlace place(int here) const { return {0, 1, 0, here}; }
+  // A row of `width` words for each replica here; returns the rows of all workers' replicas, in their order.
+  virtual std::vector<std::uint64_t> gather(const std::vector<std::uint64_t>& rows, std::size_t /*width*/, const Deadline& /*deadline*/) {
+    return rows;
+  }
+  virtual void check() {}  // throws when another worker is lost
+  virtual void abort() {}  // nothing more will be reduced: lets go of whoever waits
 };
 
 std::unique_ptr<CrossDeviceOps> make_cross_device_ops(const std::string& name);  // one of the names below

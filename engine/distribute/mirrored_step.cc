@@ -1,6 +1,7 @@
 // The step as a whole: how the phases follow one another, and what a program sees of it.
 #include "mirrored_step.h"
 
+#include <bit>
 #include <nlohmann/json.hpp>
 
 #include "check.h"
@@ -82,6 +83,7 @@ void MirroredStep::State::guarded(const std::function<void()>& body) {
     body();
   } catch (const std::exception& error) {
     const Deadline patience(std::max(0.0, std::chrono::duration<double>(deadline->at() - Deadline::Clock::now()).count()));
+    cross_device_ops->abort();
     bool at_rest = threads.drain(patience);
     for (ReplicaPart& part : parts) {
       for (Stream* stream : {&part.replica.gpu().compute(), &part.replica.gpu().communication()}) {
@@ -114,16 +116,18 @@ void MirroredStep::State::wait_for_gpus(Phase phase) {
   for (ReplicaPart& part : parts) {
     bool done = false;
     try {
-      done = wait_until_done(part.finished, *deadline);
+      while (!(done = wait_until_done(part.finished, Deadline(0.2))) && !deadline->passed()) cross_device_ops->check();
     } catch (const std::exception& error) {
       throw Error("replica " + std::to_string(part.replica.index()) + ", " + where(phase) + ": " + error.what());
     }
     if (!done) late += (late.empty() ? "replica " : ", replica ") + std::to_string(part.replica.index());
   }
   if (!late.empty()) {
-    throw Error(late + ", " + where(phase) + ": the GPU had not finished after " + std::to_string(options.deadline_seconds) +
-                " seconds (StepOptions::deadline_seconds).");
+    const bool alone = place().workers == 1;
+    throw Error(late + ", " + where(phase) + ": the GPU had not finished after " + std::to_string(options.deadline_seconds) + " seconds (" +
+                (alone ? "StepOptions::deadline_seconds)." : "LOCKSTEP_DEADLINE). It waits for another worker, which does not answer."));
   }
+  cross_device_ops->check();
 }
 
 MirroredStep::MirroredStep(const Graph& graph, std::vector<LogicalGpu*> gpus, std::shared_ptr<CrossDeviceOps> cross_device_ops,
@@ -204,18 +208,36 @@ Array MirroredStep::predict(const Array& x) {
   return result;
 }
 
-MirroredStep::Totals MirroredStep::totals() {
+bool MirroredStep::any_worker(bool yes) {
+  State& state = *state_;
+  if (state.place().workers == 1) return yes;
+  std::uint64_t any = 0;
+  state.guarded([&] {
+    for (const std::uint64_t one : state.cross_device_ops->gather(std::vector<std::uint64_t>(state.parts.size(), yes), 1, *state.deadline))
+      any |= one;
+  });
+  return any != 0;
+}
+
+MirroredStep::Totals MirroredStep::totals(bool all_workers) {
   State& state = *state_;
   Totals totals;
   totals.sums.assign(1 + state.metrics.size(), 0.0);
   totals.samples = state.samples;
   state.guarded([&] {
     state.wait_for_gpus(Phase::barrier);
+    std::vector<std::uint64_t> rows;  // of doubles; added in the order of the replicas, whichever worker they belong to
     for (ReplicaPart& part : state.parts) {
       std::array<double, Replica::kSums> sums{};
       part.replica.read_sums(sums.data());
-      for (std::size_t i = 0; i < totals.sums.size(); ++i) totals.sums[i] += sums[i];
+      for (std::size_t i = 0; i < totals.sums.size(); ++i) rows.push_back(std::bit_cast<std::uint64_t>(sums[i]));
     }
+    if (all_workers) {
+      rows = state.cross_device_ops->gather(rows, totals.sums.size(), *state.deadline);
+    } else {
+      totals.samples = totals.samples * state.replicas() / state.place().replicas;
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) totals.sums[i % totals.sums.size()] += std::bit_cast<double>(rows[i]);
   });
   return totals;
 }

@@ -33,7 +33,7 @@ struct StepOptions {
   std::int64_t bucket_bytes = 4 << 20;
   std::int64_t first_bucket_bytes = 1 << 20;
   bool check_mirrored = false;  // compare checksums of all replicas after each barrier
-  double deadline_seconds = 120;
+  double deadline_seconds = deadline_from_environment();
 };
 
 class MirroredStep {
@@ -65,7 +65,10 @@ class MirroredStep {
     std::vector<double> sums;
     std::int64_t samples = 0;
   };
-  Totals totals();
+  // Over the replicas of all workers, who all ask; or of this one only (then `samples` and `weights` are its own too, as far as known).
+  Totals totals(bool all_workers = true);
+  // Whether any worker says yes; all ask.
+  bool any_worker(bool yes);
   void clear_totals();
 
   std::int64_t iterations() const;

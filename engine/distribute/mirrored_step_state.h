@@ -68,9 +68,10 @@ struct MirroredStep::State {
   ReplicaThreads threads;  // last: joined before anything they use goes
 
   int replicas() const { return static_cast<int>(parts.size()); }
+  WorkerPlace place() const { return cross_device_ops->place(replicas()); }
   // Variables that training moves without an optimizer (moving statistics that are not frozen) are averaged over replicas, as one more
   // message behind the buckets.
-  bool averages_state() const { return replicas() > 1 && graph.layout().moving_elements() > 0; }
+  bool averages_state() const { return place().replicas > 1 && graph.layout().moving_elements() > 0; }
   std::int64_t step() const { return iterations + 1; }  // the one under way, counted from 1 as the optimizer does
   std::string where(Phase phase) const { return "phase " + std::string(to_string(phase)) + ", step " + std::to_string(step()); }
   Tracer* step_tracer() const { return mode == Mode::training ? tracer : nullptr; }

@@ -98,7 +98,14 @@ std::uint64_t MirroredStep::State::require_mirrored() {
     throw Error("The replicas are no longer mirrored after step " + std::to_string(step()) + ": " + what + " on replica " +
                 std::to_string(r) + " differs from replica 0.");
   }
-  return combined(flat[0]);
+  const std::uint64_t here = combined(flat[0]);
+  const std::vector<std::uint64_t> everywhere = cross_device_ops->gather(std::vector<std::uint64_t>(parts.size(), here), 1, *deadline);
+  for (std::size_t r = 0; r < everywhere.size(); ++r) {
+    if (everywhere[r] == everywhere[0]) continue;
+    throw Error("The workers are no longer mirrored after step " + std::to_string(step()) + ": replica " + std::to_string(r) +
+                " has the fingerprint " + hexadecimal(everywhere[r]) + ", replica 0 " + hexadecimal(everywhere[0]) + ".");
+  }
+  return here;
 }
 
 std::vector<std::uint64_t> MirroredStep::checksums() {
@@ -106,6 +113,7 @@ std::vector<std::uint64_t> MirroredStep::checksums() {
   state_->guarded([&] {
     state_->wait_for_gpus(Phase::barrier);
     for (const std::vector<Fingerprint>& one : state_->fingerprints()) words.push_back(combined(one));
+    words = state_->cross_device_ops->gather(words, 1, *state_->deadline);
   });
   return words;
 }

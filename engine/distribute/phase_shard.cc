@@ -48,7 +48,14 @@ void check_batch(const Array& x, const Array& y, const Graph& graph, const LossI
 std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
   State& state = *state_;
   check_batch(x, y, state.graph, state.loss.get());
-  state.shards = cut_batch(x.samples(), state.replicas());
+  // Every worker sees the whole global batch and takes its replicas' shards of it; predictions it makes by itself, for all samples.
+  const WorkerPlace place = state.place();
+  if (y.empty() || place.workers == 1) {
+    state.shards = cut_batch(x.samples(), state.replicas());
+  } else {
+    const std::vector<Shard> all = cut_batch(x.samples(), place.replicas);
+    state.shards.assign(all.begin() + place.first_replica, all.begin() + place.first_replica + state.replicas());
+  }
 
   state.threads.run(
       state.where(Phase::shard),

@@ -145,6 +145,9 @@ void Strategy::Impl::run(const std::function<void(ReplicaContext&)>& function) {
       deadline);
 }
 
-void Strategy::run_on_replicas(const std::function<void(ReplicaContext&)>& function) const { impl_->run(function); }
+void Strategy::run_on_replicas(const std::function<void(ReplicaContext&)>& function) const {
+  if (workers() > 1) throw Error("run: a loop of your own works within one process so far; with several workers use fit and evaluate");
+  impl_->run(function);
+}
 
 }  // namespace lockstep

@@ -81,6 +81,13 @@ Strategy::Impl::Impl(std::string kind, std::vector<GpuId> ids, const std::string
   cross_device_ops_->prepare(logical_gpus(), 0);  // an algorithm that can't connect these GPUs says so now
 }
 
+Strategy::Impl::Impl(std::string kind, std::vector<GpuId> ids, std::shared_ptr<CrossDeviceOps> cross_device_ops, std::string why)
+    : kind_(std::move(kind)), ids_(std::move(ids)), cross_device_ops_(std::move(cross_device_ops)), why_(std::move(why)) {
+  check_gpus(kind_, ids_);
+  for (const GpuId& id : ids_) gpus_.push_back(std::make_unique<LogicalGpu>(id));
+  cross_device_ops_->prepare(logical_gpus(), 0);
+}
+
 std::vector<LogicalGpu*> Strategy::Impl::logical_gpus() const {
   std::vector<LogicalGpu*> gpus;
   gpus.reserve(gpus_.size());
@@ -93,7 +100,9 @@ std::string Strategy::Impl::describe() const {
          "; gradients are summed by \"" + cross_device_ops_->name() + "\" (" + why_ + ").";
 }
 
-int Strategy::num_replicas_in_sync() const { return static_cast<int>(impl_->ids().size()); }
+int Strategy::num_replicas_in_sync() const { return impl_->place().replicas; }
+int Strategy::worker() const { return impl_->place().worker; }
+int Strategy::workers() const { return impl_->place().workers; }
 const std::vector<GpuId>& Strategy::gpus() const { return impl_->ids(); }
 std::string Strategy::cross_device_ops() const { return impl_->cross_device_ops()->name(); }
 std::string Strategy::describe() const { return impl_->describe(); }

@@ -17,10 +17,13 @@ namespace lockstep {
 struct Strategy::Impl {
   // `kind` is the class's name, for describe(). An empty algorithm is chosen for the devices.
   Impl(std::string kind, std::vector<GpuId> ids, const std::string& algorithm);
+  // With an algorithm of its own, as several workers have it.
+  Impl(std::string kind, std::vector<GpuId> ids, std::shared_ptr<CrossDeviceOps> cross_device_ops, std::string why);
 
   const std::vector<GpuId>& ids() const { return ids_; }
   std::vector<LogicalGpu*> logical_gpus() const;  // in replica order
   const std::shared_ptr<CrossDeviceOps>& cross_device_ops() const { return cross_device_ops_; }
+  WorkerPlace place() const { return cross_device_ops_->place(static_cast<int>(ids_.size())); }
   std::string describe() const;
   // On every replica's own host thread, at once. Not from inside such a function.
   void run(const std::function<void(ReplicaContext&)>& function);

@@ -41,6 +41,7 @@ class Training {
       impl_.step->train(batch.x, batch.y);
       ++done;
       after_batch(epoch, done, batch.x.samples());
+      agree_to_stop();
     }
     if (done == 0) throw Error("fit: the data set gave no batch");
     finish_epoch(epoch, done);
@@ -49,7 +50,7 @@ class Training {
   void after_batch(int epoch, std::int64_t done, std::int64_t samples) {
     if (impl_.tracer && ++traced_ == options_.trace_steps_) finish_trace();
     bar_.count(samples);
-    if (bar_.due()) bar_.show(done, impl_.logs());
+    if (bar_.due()) bar_.show(done, impl_.logs(false));  // workers come to this at different times
     for (const Callback& callback : options_.callbacks_) {
       if (callback.should_stop && callback.should_stop()) history_.stopped = true;
       if (!callback.on_batch_end) continue;
@@ -59,6 +60,9 @@ class Training {
       history_.stopped = history_.stopped || event.stop;
     }
   }
+
+  // Ctrl-C may reach one worker only, or workers in different steps: they stop together.
+  void agree_to_stop() { history_.stopped = impl_.step->any_worker(history_.stopped); }
 
   void finish_epoch(int epoch, std::int64_t done) {
     Logs logs = impl_.logs();

@@ -255,8 +255,8 @@ void Model::Impl::check_batch(const Array& x, const Array& y) const {
   loss->check_labels(y, graph->output());
 }
 
-Logs Model::Impl::logs() const {
-  const MirroredStep::Totals totals = step->totals();
+Logs Model::Impl::logs(bool all_workers) const {
+  const MirroredStep::Totals totals = step->totals(all_workers);
   const double samples = std::max<double>(1, static_cast<double>(totals.samples));
   Logs logs{{"loss", totals.sums.empty() ? 0 : totals.sums[0] / samples}};
   for (std::size_t i = 0; i < metrics.size(); ++i) logs[metrics[i]->name()] = totals.sums[i + 1] / samples;

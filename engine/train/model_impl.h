@@ -40,7 +40,7 @@ struct Model::Impl {
   void check_input(const Array& x) const;
 
   // Means since the totals were last cleared, by Keras' names.
-  Logs logs() const;
+  Logs logs(bool all_workers = true) const;
 };
 
 }  // namespace lockstep

@@ -30,7 +30,9 @@ inline CrossDeviceOpsName ReductionToOneDevice() { return {"one-device"}; }
 // A handle; copies name the same strategy. Models made inside a scope live on all its replicas.
 class Strategy {
  public:
-  int num_replicas_in_sync() const;
+  int num_replicas_in_sync() const;  // of all workers
+  int worker() const;                // which process this is, counted from 0; worker 0 prints and saves
+  int workers() const;
   const std::vector<GpuId>& gpus() const;
   std::string cross_device_ops() const;  // the algorithm in use
   std::string describe() const;          // one line: which algorithm and why
@@ -115,6 +117,16 @@ class MirroredStrategy : public Strategy {
   explicit MirroredStrategy(const std::vector<std::string>& names, const CrossDeviceOpsName& cross_device_ops = {});
   // MirroredStrategy({"/gpu:0", "/gpu:1"})
   MirroredStrategy(std::initializer_list<const char*> names, const CrossDeviceOpsName& cross_device_ops = {});
+};
+
+// The same over several processes, on one machine or many: each brings its GPUs, and all run the same program on the same data. A global
+// batch is cut among the replicas of all of them; NCCL connects them. Started by `lockstep run --workers 2`, by `mpirun -n 2`, or by hand
+// with LOCKSTEP_WORKER, LOCKSTEP_WORKERS and LOCKSTEP_ADDRESS=host:port of worker 0. Started alone, it is one worker.
+class MultiWorkerMirroredStrategy : public Strategy {
+ public:
+  MultiWorkerMirroredStrategy();
+  explicit MultiWorkerMirroredStrategy(const std::vector<GpuId>& gpus);
+  static bool started_with_workers();  // whether this process was started as one of several
 };
 
 }  // namespace lockstep
