@@ -74,7 +74,7 @@ TEST_F(Deadlock, LongOperationIsNotOne) {
   sim::Operation slow;
   slow.kind = sim::OperationKind::marker;
   slow.name = "slow";
-  slow.run = [](int) { std::this_thread::sleep_for(std::chrono::milliseconds(800)); };
+  slow.run = [](int) { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); };
   ASSERT_CUDA(sim::enqueue(a, std::move(slow)));
   ASSERT_CUDA(cudaEventRecord(event, a));
   ASSERT_CUDA(cudaStreamWaitEvent(b, event, 0));

@@ -23,6 +23,10 @@ class Race : public CheckTest {
   const TestEvent event;
   const DeviceArray<float> x{std::vector<float>(1000, 0.0F)}, y{std::vector<float>(1000, 0.0F)};
 
+  static void wait_until_run(std::uint64_t operations) {
+    while (sim::counters().operations < operations) std::this_thread::yield();
+  }
+
   [[gnu::noinline]] void start_producing(cudaStream_t stream) { launch_on(stream, "produce", produce, x.view()); }
   [[gnu::noinline]] void start_consuming(cudaStream_t stream) { launch_on(stream, "consume", consume, x.view(), y.view()); }
 };
@@ -67,12 +71,13 @@ TEST_F(Race, EventOfTheWrongStreamIsFound) {
 }
 
 TEST_F(Race, EventRecordedTooEarlyIsSaid) {
+  const std::uint64_t before = sim::counters().operations;
   launch_on(a, "earlier", produce, y.view().part(0, 1));
   ASSERT_CUDA(cudaEventRecord(event, a));
   start_producing(a);
   ASSERT_CUDA(cudaStreamWaitEvent(b, event, 0));
   ASSERT_CUDA(cudaStreamSynchronize(b));
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // so that produce is the first of the two
+  wait_until_run(before + 2);  // so that produce is the first of the two
   start_consuming(b);
   cudaDeviceSynchronize();
   expect_report({"race", "'produce'", "'consume'"});
@@ -205,8 +210,9 @@ TEST_F(Race, FreeingWhatAPeerStillReadsIsFound) {
     ASSERT_CUDA(cudaMalloc(&memory, 4000));
     ASSERT_CUDA(cudaMemset(memory, 0, 4000));
     ASSERT_CUDA(cudaDeviceSynchronize());
+    const std::uint64_t before = sim::counters().operations;
     ASSERT_CUDA(cudaMemcpyPeerAsync(there.data(), 1, memory, 0, 4000, far));
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it has run, but nobody has made sure
+    wait_until_run(before + 1);  // but nobody has made sure in CUDA's terms
     if (mended) cudaStreamSynchronize(far);
     EXPECT_EQ(cudaFree(memory), mended ? cudaSuccess : cudaErrorIllegalState);
     if (!mended) expect_report({"freed too early", "'copy' on stream", "reads it", "cudaFree in", "cudaStreamSynchronize"});

@@ -17,7 +17,7 @@ namespace lockstep::sim {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kFilledBytes = std::size_t{256} << 20;
+constexpr std::size_t kFilledBytes = std::size_t{32} << 20;
 constexpr std::size_t kGiveBackBytes = std::size_t{1} << 20;  // smaller holes keep their pages
 
 std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
