@@ -520,7 +520,7 @@ TEST_F(GraphTest, CapturesDoNotNest) {
   begin(stream);
   EXPECT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaErrorIllegalState);
   const Executable graph(stream);
-  EXPECT_EQ(cudaStreamBeginCapture(stream, static_cast<cudaStreamCaptureMode>(7)), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaStreamBeginCapture(stream, static_cast<cudaStreamCaptureMode>(3)), cudaErrorInvalidValue);
   cudaGetLastError();
 }
 
