@@ -26,8 +26,7 @@ std::optional<blas::Product> as_product(const ConvolutionShape& shape) {
   const Epilogue& after = shape.epilogue;
   if (!one_by_one || padded || shape.storage != Storage::f32 || after.any()) return std::nullopt;
   const bool gradient = shape.direction == Direction::backward_filter;
-  const bool wide = gradient && shape.k >= 4 * shape.c;
-  if (shape.c * shape.k < (gradient ? kLargeGradient : kLargeFilter) && !wide) return std::nullopt;
+  if (shape.c * shape.k < (gradient ? kLargeGradient : kLargeFilter)) return std::nullopt;
   const std::int64_t pixels = shape.n * shape.h * shape.w;
   blas::Product product;
   switch (shape.direction) {
