@@ -180,7 +180,7 @@ TEST_F(MemoryTest, CopiesThatCannotBeAreRefused) {
   EXPECT_EQ(cudaMemcpy(device.data(), host.data(), 400, cudaMemcpyHostToDevice), cudaErrorInvalidValue);  // beyond the end
   EXPECT_EQ(cudaMemcpy(device.data() + 5, host.data(), 24, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemcpy(host.data(), device.data(), 40, cudaMemcpyHostToDevice), cudaErrorInvalidValue);  // wrong way
-  EXPECT_EQ(cudaMemcpy(host.data(), device.data(), 40, static_cast<cudaMemcpyKind>(9)), cudaErrorInvalidMemcpyDirection);
+  EXPECT_EQ(cudaMemcpy(host.data(), device.data(), 40, static_cast<cudaMemcpyKind>(7)), cudaErrorInvalidMemcpyDirection);
   EXPECT_EQ(cudaMemcpy(nullptr, device.data(), 40, cudaMemcpyDefault), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemset(host.data(), 0, 4), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemset(device.data(), 0, 41), cudaErrorInvalidValue);
