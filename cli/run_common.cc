@@ -157,6 +157,7 @@ Model make_or_load(const RunOptions& options, const Strategy& strategy, const st
     if (options.load.empty()) return make();
     if (!is_weights_file(options.load)) {
       Model model = load_model(options.load);
+      model.set_seed(options.seed);  // its weights stay; what layers draw follows the seed
       model.check_mirrored(options.check_mirrored);
       say_loaded(options, model);
       return model;
@@ -189,6 +190,12 @@ int train_with(const RunOptions& options, Model& model, FitOptions fit, const st
 }
 
 }  // namespace
+
+void take_up(const Model& model, std::int64_t samples, std::int64_t batch, int epochs, FitOptions& fit) {
+  const std::int64_t steps = (samples + batch - 1) / batch;
+  const auto done = static_cast<int>(model.iterations() / steps);
+  fit.initial_epoch(done).initial_batch(model.iterations() % steps).epochs(done + epochs);
+}
 
 int train(const RunOptions& options, Model& model, const Array& x, const Array& y, const FitOptions& fit) {
   return train_with(options, model, fit, [&](const FitOptions& all) { return model.fit(x, y, all); });

@@ -14,6 +14,10 @@ Strategy make_strategy(const RunOptions& options);
 // The model of `make`, or the one of --load, on the strategy's replicas. `sample` is the shape of one sample.
 Model make_or_load(const RunOptions& options, const Strategy& strategy, const std::function<Model()>& make, const Shape& sample);
 
+// A loaded model has taken so many steps; epochs go on from there, in the order the samples would have had without the break. An epoch
+// that was left in the middle is the first of those asked for.
+void take_up(const Model& model, std::int64_t samples, std::int64_t batch, int epochs, FitOptions& fit);
+
 // Fits the model with what the options add (trace, JSON, Ctrl-C), reports, and returns the program's exit code: 1 when the replicas
 // differ at the end.
 int train(const RunOptions& options, Model& model, const Array& x, const Array& y, const FitOptions& fit);

@@ -40,7 +40,8 @@ int run_mnist(const RunOptions& options) {
   const std::int64_t global_batch =
       (options.batch_per_replica > 0 ? options.batch_per_replica : kBatchPerReplica) * strategy.num_replicas_in_sync();
   FitOptions fit;
-  fit.epochs(epochs).batch_size(global_batch).seed(options.seed).validation(data.x_test, data.y_test);
+  fit.batch_size(global_batch).seed(options.seed).validation(data.x_test, data.y_test);
+  take_up(model, data.x_train.samples(), global_batch, epochs, fit);
   return train(options, model, data.x_train, data.y_train, fit);
 }
 

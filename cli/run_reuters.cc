@@ -43,8 +43,8 @@ int run_reuters(const RunOptions& options) {
   const std::int64_t batch =
       options.batch_per_replica > 0 ? options.batch_per_replica * strategy.num_replicas_in_sync() : std::int64_t{kGlobalBatch};
   FitOptions fit;
-  fit.epochs(options.quick ? 1 : options.epochs > 0 ? options.epochs : kEpochs).batch_size(batch).seed(options.seed);
-  fit.validation(x_test, y_test);
+  fit.batch_size(batch).seed(options.seed).validation(x_test, y_test);
+  take_up(model, x_train.samples(), batch, options.quick ? 1 : options.epochs > 0 ? options.epochs : kEpochs, fit);
   return train(options, model, x_train, y_train, fit);
 }
 

@@ -1,4 +1,4 @@
-// Where datasets begin: samples by number, in order. Dataset::from_arrays has them in the rows of two arrays.
+// Where datasets begin: samples by number, in order. Dataset::from_arrays has them in the rows of arrays.
 #include <cstring>
 #include <string>
 #include <utility>
@@ -71,27 +71,34 @@ class Samples : public BatchStream {
   std::int64_t position_ = 0;
 };
 
-// Two arrays with one sample a row.
+// Arrays with one sample a row.
 class ArrayRows : public Rows {
  public:
-  ArrayRows(Array x, Array y) : x_(std::move(x)), y_(std::move(y)), labelled_(y_.shape().rank() > 0) {
+  ArrayRows(Array x, Array y, Array w)
+      : x_(std::move(x)), y_(std::move(y)), w_(std::move(w)), labelled_(y_.shape().rank() > 0), weighted_(w_.shape().rank() > 0) {
     if (x_.shape().rank() == 0) throw Error("Dataset: x has shape (), but its first extent must count the samples");
     if (!labelled_ && !y_.empty()) throw Error("Dataset: y has shape (), but its first extent must count the samples");
     if (labelled_ && x_.samples() != y_.samples()) {
       throw Error("Dataset: x has " + std::to_string(x_.samples()) + " samples and y " + std::to_string(y_.samples()) +
                   "; every sample needs its label");
     }
+    if (weighted_ && (w_.shape() != Shape{x_.samples()} || w_.dtype() != DType::float32)) {
+      throw Error("Dataset: weights are float32 numbers, one a sample, an array of shape (" + std::to_string(x_.samples()) +
+                  ",); got shape " + w_.shape().str());
+    }
   }
   std::int64_t count() const override { return x_.samples(); }
   Shape sample_shape() const override { return x_.shape().sample(); }
   Batch gather(const std::vector<std::int64_t>& rows) const override {
-    return {gather_rows(x_, rows), labelled_ ? gather_rows(y_, rows) : Array()};
+    return {gather_rows(x_, rows), labelled_ ? gather_rows(y_, rows) : Array(), weighted_ ? gather_rows(w_, rows) : Array()};
   }
 
  private:
   Array x_;
   Array y_;
+  Array w_;
   bool labelled_;
+  bool weighted_;
 };
 
 class RowSource : public Dataset::Impl {
@@ -118,10 +125,13 @@ std::unique_ptr<BatchStream> samples_of(const Rows& rows, std::unique_ptr<RowStr
 std::unique_ptr<RowStream> count_up_to(std::int64_t rows) { return std::make_unique<Counting>(rows); }
 
 Batch sample_of(const Batch& batch, std::int64_t k) {
-  return {copy_row(batch.x, k), batch.y.shape().rank() > 0 ? copy_row(batch.y, k) : Array()};
+  const auto row = [k](const Array& array) { return array.shape().rank() > 0 ? copy_row(array, k) : Array(); };
+  return {row(batch.x), row(batch.y), row(batch.w)};
 }
 
 DatasetPtr make_source(std::shared_ptr<const Rows> rows) { return std::make_shared<RowSource>(std::move(rows)); }
-DatasetPtr make_arrays(Array x, Array y) { return make_source(std::make_shared<ArrayRows>(std::move(x), std::move(y))); }
+DatasetPtr make_arrays(Array x, Array y, Array w) {
+  return make_source(std::make_shared<ArrayRows>(std::move(x), std::move(y), std::move(w)));
+}
 
 }  // namespace lockstep

@@ -44,14 +44,14 @@ class StackedBatches : public BatchStream {
     Batch part;
     while (parts.size() < samples_ && input_->next(part)) parts.push_back(std::move(part));
     if (parts.empty() || (drop_remainder_ && parts.size() < samples_)) return false;
-    batch = {stack(parts, &Batch::x), stack(parts, &Batch::y)};
+    batch = {stack(parts, &Batch::x), stack(parts, &Batch::y), stack(parts, &Batch::w)};
     return true;
   }
 
  private:
   static Array stack(const std::vector<Batch>& parts, Array Batch::*member) {
     const Array& first = parts.front().*member;
-    if (first.raw() == nullptr) return {};  // no labels
+    if (first.raw() == nullptr) return {};  // no labels, or no weights
     Array stacked(first.shape().batched(static_cast<std::int64_t>(parts.size())), first.dtype());
     auto* to = static_cast<unsigned char*>(stacked.raw());
     for (const Batch& part : parts) {

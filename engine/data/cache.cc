@@ -15,7 +15,7 @@ namespace {
 
 // Elements handed out may be written to (by a map, say): what is kept must not change with them.
 std::int64_t copy_of(std::int64_t row) { return row; }
-Batch copy_of(const Batch& batch) { return {batch.x.clone(), batch.y.clone()}; }
+Batch copy_of(const Batch& batch) { return {batch.x.clone(), batch.y.clone(), batch.w.clone()}; }
 
 template <typename T>
 class Store {

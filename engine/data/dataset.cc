@@ -22,7 +22,9 @@ class HoldingIterator : public Dataset::Iterator {
 }  // namespace
 
 Dataset Dataset::from_impl(std::shared_ptr<const Impl> impl) { return Dataset(std::move(impl)); }
-Dataset Dataset::from_arrays(Array x, Array y) { return Dataset(make_arrays(std::move(x), std::move(y))); }
+Dataset Dataset::from_arrays(Array x, Array y, Array sample_weight) {
+  return Dataset(make_arrays(std::move(x), std::move(y), std::move(sample_weight)));
+}
 Dataset Dataset::shuffle(std::int64_t buffer, std::uint64_t seed) const { return Dataset(make_shuffle(impl_, buffer, seed)); }
 Dataset Dataset::batch(std::int64_t samples, bool drop_remainder) const { return Dataset(make_batch(impl_, samples, drop_remainder)); }
 Dataset Dataset::take(std::int64_t elements) const { return Dataset(make_take(impl_, elements)); }

@@ -93,7 +93,7 @@ std::unique_ptr<RowStream> count_up_to(std::int64_t rows);
 Batch sample_of(const Batch& batch, std::int64_t k);
 
 using DatasetPtr = std::shared_ptr<const Dataset::Impl>;
-DatasetPtr make_arrays(Array x, Array y);
+DatasetPtr make_arrays(Array x, Array y, Array w);
 DatasetPtr make_source(std::shared_ptr<const Rows> rows);
 DatasetPtr make_shuffle(DatasetPtr input, std::int64_t buffer, std::uint64_t seed);
 DatasetPtr make_batch(DatasetPtr input, std::int64_t samples, bool drop_remainder);

@@ -92,6 +92,7 @@ class FileRows : public Rows {
       if (describe(element.x) != describe(first.x) || describe(element.y) != describe(first.y))
         throw Error("Dataset::cache: elements of different shapes (" + describe(first.x) + " and " + describe(element.x) +
                     ") can't be kept in a file; cache them before they are batched");
+      if (!element.w.empty()) throw Error("Dataset::cache: weights of samples can't be kept in a file; use cache()");
       file.write(static_cast<const char*>(element.x.raw()), static_cast<std::streamsize>(element.x.bytes()));
       if (element.y.raw() != nullptr)
         file.write(static_cast<const char*>(element.y.raw()), static_cast<std::streamsize>(element.y.bytes()));

@@ -2,7 +2,7 @@
 //
 // A variable joins the open bucket; once the bucket has reached its size it is closed (as in PyTorch's DDP, Li et al. 2020). So a large
 // gradient leaves as soon as it is ready and does not wait for the small ones after it, and the first bucket is small: communication
-// starts early.
+// starts early. A sparse gradient is a bucket by itself: it may travel by the rows in use.
 #include "mirrored_step.h"
 
 namespace lockstep {
@@ -12,12 +12,20 @@ std::vector<Bucket> make_buckets(const VariableLayout& layout, std::int64_t buck
   const std::vector<int>& order = layout.ready_order();
   Bucket open;
   for (std::size_t i = 0; i < order.size(); ++i) {
+    const bool sparse = layout.specs()[static_cast<std::size_t>(order[i])].sparse;
+    if (sparse && !open.variables.empty()) {
+      const std::int64_t begin = layout.offset(order[i]);
+      buckets.push_back(std::move(open));
+      open = Bucket{};
+      open.first = begin;
+    }
     open.variables.push_back(order[i]);
+    if (sparse) open.sparse = order[i];
     // Padding between variables is zero on every replica and travels along, so that a bucket is one range.
     const std::int64_t end = i + 1 < order.size() ? layout.offset(order[i + 1]) : layout.trainable_elements();
     open.count = end - open.first;
     const std::int64_t limit = buckets.empty() ? first_bucket_bytes : bucket_bytes;
-    if (open.count * static_cast<std::int64_t>(sizeof(float)) >= limit || i + 1 == order.size()) {
+    if (open.count * static_cast<std::int64_t>(sizeof(float)) >= limit || sparse || i + 1 == order.size()) {
       buckets.push_back(std::move(open));
       open = Bucket{};
       open.first = end;

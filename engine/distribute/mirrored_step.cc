@@ -40,6 +40,15 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
     last_variable[static_cast<std::size_t>(buckets[b].variables.back())] = static_cast<std::int64_t>(b);
     largest = std::max(largest, buckets[b].count);
   }
+  exchanges.resize(buckets.size());
+  for (std::size_t i = 0; i < graph.nodes().size() && gpus.size() > 1 && place().workers == 1; ++i) {
+    if (graph.nodes()[i].inputs != std::vector<int>{-1}) continue;  // rows are known where they are the model's input
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      if (buckets[b].sparse < 0 || buckets[b].sparse != graph.first_variable(static_cast<int>(i))) continue;
+      const Shape& table = graph.layout().specs()[static_cast<std::size_t>(buckets[b].sparse)].shape;
+      exchanges[b] = std::make_unique<SparseExchange>(gpus, table, options.sparse_gradients);
+    }
+  }
   for (std::size_t r = 0; r < gpus.size(); ++r) {
     ReplicaPart& part = parts.emplace_back(static_cast<int>(r), *gpus[r], graph);
     for (std::size_t b = 0; b < buckets.size() + 1; ++b) part.bucket_ready.emplace_back(gpus[r]->physical());
@@ -100,10 +109,20 @@ void MirroredStep::State::guarded(const std::function<void()>& body) {
   }
 }
 
-void MirroredStep::State::begin(Mode new_mode, const Array& new_x, const Array& new_y) {
+void MirroredStep::State::begin(Mode new_mode, const Array& new_x, const Array& new_y, const Array& new_weights) {
   mode = new_mode;
   x = new_x;
   y = new_y;
+  weights = new_weights;
+}
+
+void MirroredStep::State::count_samples() {
+  samples += x.samples();
+  if (weights.empty()) {
+    weight_sum += static_cast<double>(x.samples());
+    return;
+  }
+  for (std::int64_t i = 0; i < weights.size(); ++i) weight_sum += static_cast<double>(weights.data<float>()[i]);
 }
 
 void MirroredStep::State::wait_for_gpus(Phase phase) {
@@ -139,17 +158,19 @@ int MirroredStep::replicas() const { return state_->replicas(); }
 Replica& MirroredStep::replica(int index) { return state_->parts.at(static_cast<std::size_t>(index)).replica; }
 void MirroredStep::set_tracer(Tracer* tracer) { state_->tracer = tracer; }
 void MirroredStep::set_check_mirrored(bool yes) { state_->options.check_mirrored = yes; }
+void MirroredStep::set_seed(std::uint64_t seed) { state_->options.seed = seed; }
 std::int64_t MirroredStep::iterations() const { return state_->iterations; }
 void MirroredStep::set_iterations(std::int64_t iterations) { state_->iterations = iterations; }
 
 void MirroredStep::set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<OptimizerImpl> optimizer,
-                                std::vector<std::shared_ptr<MetricImpl>> metrics) {
+                                std::vector<std::shared_ptr<MetricImpl>> metrics, std::size_t weighted) {
   if (static_cast<int>(metrics.size()) >= Replica::kSums) {
     throw Error("At most " + std::to_string(Replica::kSums - 1) + " metrics can be kept, not " + std::to_string(metrics.size()) + ".");
   }
   state_->loss = std::move(loss);
   state_->optimizer = std::move(optimizer);
   state_->metrics = std::move(metrics);
+  state_->first_weighted = state_->metrics.size() - std::min(weighted, state_->metrics.size());
   for (ReplicaPart& part : state_->parts) {
     part.replica.variables().make_slots(state_->optimizer->slots());
     part.replica.variables().make_squares(state_->optimizer->sums_squares());
@@ -157,32 +178,33 @@ void MirroredStep::set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<
   clear_totals();
 }
 
-void MirroredStep::train(const Array& x, const Array& y) {
+void MirroredStep::train(const Array& x, const Array& y, const Array& weights) {
   State& state = *state_;
   if (!state.loss || !state.optimizer) throw Error("A model is trained once it is compiled with a loss and an optimizer.");
   state.guarded([&] {
-    state.begin(Mode::training, x, y);
+    state.begin(Mode::training, x, y, weights);
     if (!state.mirrored) replicate();
     shard(x, y);
     local_gradients();
     all_reduce();
+    require_finite_loss();
     update();
     barrier();
     ++state.iterations;
-    state.samples += x.samples();
+    state.count_samples();
   });
 }
 
-void MirroredStep::evaluate(const Array& x, const Array& y) {
+void MirroredStep::evaluate(const Array& x, const Array& y, const Array& weights) {
   State& state = *state_;
   if (!state.loss) throw Error("A model is evaluated once it is compiled with a loss.");
   state.guarded([&] {
-    state.begin(Mode::inference, x, y);
+    state.begin(Mode::inference, x, y, weights);
     if (!state.mirrored) replicate();
     shard(x, y);
     local_gradients();  // in inference: forward, loss and metrics
     state.threads.wait(*state.deadline);
-    state.samples += x.samples();
+    state.count_samples();
   });
 }
 
@@ -190,7 +212,7 @@ Array MirroredStep::predict(const Array& x) {
   State& state = *state_;
   Array result(state.graph.output().batched(x.samples()));
   state.guarded([&] {
-    state.begin(Mode::inference, x, Array());
+    state.begin(Mode::inference, x, Array(), Array());
     if (!state.mirrored) replicate();
     shard(x, Array());
     const std::int64_t row = state.graph.output().size();
@@ -224,6 +246,7 @@ MirroredStep::Totals MirroredStep::totals(bool all_workers) {
   Totals totals;
   totals.sums.assign(1 + state.metrics.size(), 0.0);
   totals.samples = state.samples;
+  totals.weights = state.weight_sum;
   state.guarded([&] {
     state.wait_for_gpus(Phase::barrier);
     std::vector<std::uint64_t> rows;  // of doubles; added in the order of the replicas, whichever worker they belong to
@@ -236,6 +259,7 @@ MirroredStep::Totals MirroredStep::totals(bool all_workers) {
       rows = state.cross_device_ops->gather(rows, totals.sums.size(), *state.deadline);
     } else {
       totals.samples = totals.samples * state.replicas() / state.place().replicas;
+      totals.weights = totals.weights * state.replicas() / state.place().replicas;
     }
     for (std::size_t i = 0; i < rows.size(); ++i) totals.sums[i % totals.sums.size()] += std::bit_cast<double>(rows[i]);
   });
@@ -245,6 +269,7 @@ MirroredStep::Totals MirroredStep::totals(bool all_workers) {
 void MirroredStep::clear_totals() {
   for (ReplicaPart& part : state_->parts) part.replica.clear_sums();
   state_->samples = 0;
+  state_->weight_sum = 0;
 }
 
 }  // namespace lockstep

@@ -16,6 +16,7 @@
 #include "optim/optimizer.h"
 #include "replica.h"
 #include "shard.h"
+#include "sparse_exchange.h"
 #include "trace.h"
 
 namespace lockstep {
@@ -25,6 +26,7 @@ struct Bucket {
   std::int64_t first = 0;  // elements
   std::int64_t count = 0;
   std::vector<int> variables;
+  int sparse = -1;  // its only variable, where that one's gradient comes by rows
 };
 std::vector<Bucket> make_buckets(const VariableLayout& layout, std::int64_t bucket_bytes, std::int64_t first_bucket_bytes);
 
@@ -34,6 +36,7 @@ struct StepOptions {
   std::int64_t first_bucket_bytes = 1 << 20;
   bool check_mirrored = false;  // compare checksums of all replicas after each barrier
   double deadline_seconds = deadline_from_environment();
+  SparseGradients sparse_gradients = SparseGradients::automatic;  // summed as a whole, or by the rows in use where that is less
 };
 
 class MirroredStep {
@@ -44,19 +47,23 @@ class MirroredStep {
 
   int replicas() const;
   Replica& replica(int index);
+  // The last `weighted` metrics see the samples' weights.
   void set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<OptimizerImpl> optimizer,
-                    std::vector<std::shared_ptr<MetricImpl>> metrics);
+                    std::vector<std::shared_ptr<MetricImpl>> metrics, std::size_t weighted = 0);
 
   void set_tracer(Tracer* tracer);  // null: no tracing
   void set_check_mirrored(bool yes);
+  void set_seed(std::uint64_t seed);  // of what random layers draw from now on
 
   // Phase 1. Replica 0's variables and slots are copied to all others, bit for bit.
   void replicate();
 
-  // Phases 2 to 6 on one global batch. Sums for loss and metrics stay on the GPUs.
-  void train(const Array& x, const Array& y);
+  // Phases 2 to 6 on one global batch. Sums for loss and metrics stay on the GPUs. Weights, where given, are one float a sample: each
+  // sample's loss is multiplied by its own, and the mean is still over the number of samples.
+  // A loss that is not finite is an Error that names the step and the layer it comes from; the weights are not updated then.
+  void train(const Array& x, const Array& y, const Array& weights = {});
   // Phases 2 and a forward pass; sums as above.
-  void evaluate(const Array& x, const Array& y);
+  void evaluate(const Array& x, const Array& y, const Array& weights = {});
   // Outputs in the order of the samples.
   Array predict(const Array& x);
 
@@ -64,6 +71,7 @@ class MirroredStep {
   struct Totals {
     std::vector<double> sums;
     std::int64_t samples = 0;
+    double weights = 0;  // of the samples, each 1 where none were given
   };
   // Over the replicas of all workers, who all ask; or of this one only (then `samples` and `weights` are its own too, as far as known).
   Totals totals(bool all_workers = true);
@@ -81,6 +89,7 @@ class MirroredStep {
   std::vector<Shard> shard(const Array& x, const Array& y);
   void local_gradients();
   void all_reduce();
+  void require_finite_loss();  // between phases 4 and 5
   void update();
   void barrier();
 

@@ -13,19 +13,27 @@ namespace lockstep {
 // One replica and what the step keeps for it beside the variables.
 struct ReplicaPart {
   ReplicaPart(int index, LogicalGpu& gpu, const Graph& graph)
-      : replica(index, gpu, graph), staging(gpu.physical()), finished(gpu.physical()), reduced(gpu.physical()) {}
+      : replica(index, gpu, graph),
+        staging(gpu.physical()),
+        finished(gpu.physical()),
+        reduced(gpu.physical()),
+        loss_known(gpu.physical()) {}
 
   Replica replica;
   PinnedStaging staging;
   Buffer labels;                    // (shard, ...)
   Buffer losses;                    // (shard)
+  Buffer weights;                   // (shard), where samples have weights
+  PinnedValue loss_sum;             // the running sum of losses, behind this step's: copied to the host as soon as it is known
   Buffer fingerprints;              // one 64-bit word for each flat buffer, or for each variable
   std::vector<Event> bucket_ready;  // by bucket: its gradients are in place on the compute stream; last, its share of the state is
   Event finished;                   // behind everything this replica issued
   Event reduced;                    // behind its last all-reduce, on the communication stream
+  Event loss_known;                 // behind that copy
   Shard shard;
   Program* program = nullptr;  // for this step; null when the shard is empty
   Tensor label_view;           // (shard.count, ...)
+  Tensor weight_view;          // (shard.count), not defined where samples have no weights
 };
 
 // A fingerprint of one flat buffer of a replica.
@@ -48,17 +56,20 @@ struct MirroredStep::State {
   std::shared_ptr<LossImpl> loss;
   std::shared_ptr<OptimizerImpl> optimizer;
   std::vector<std::shared_ptr<MetricImpl>> metrics;
+  std::size_t first_weighted = 0;  // metrics from here on see the samples' weights
 
   std::vector<Bucket> buckets;
-  std::vector<std::string> bucket_contents;  // names of variables as a JSON list, for the trace
-  std::vector<std::int64_t> last_variable;   // by variable: the bucket it is the last of, else -1
-  bool mirrored = false;                     // phase 1 has been done
+  std::vector<std::string> bucket_contents;                // names of variables as a JSON list, for the trace
+  std::vector<std::unique_ptr<SparseExchange>> exchanges;  // by bucket; null where it is not sparse, or its rows are not in x
+  std::vector<std::int64_t> last_variable;                 // by variable: the bucket it is the last of, else -1
+  bool mirrored = false;                                   // phase 1 has been done
   std::int64_t iterations = 0;
   std::int64_t samples = 0;  // since the last clear
+  double weight_sum = 0;     // of those samples
 
   // The step under way. Arrays are kept (they share their elements) as long as a replica's thread may read them.
   Mode mode = Mode::training;
-  Array x, y;
+  Array x, y, weights;
   std::vector<Shard> shards;
   std::optional<Deadline> deadline;
   BucketBoard board;
@@ -69,8 +80,8 @@ struct MirroredStep::State {
 
   int replicas() const { return static_cast<int>(parts.size()); }
   WorkerPlace place() const { return cross_device_ops->place(replicas()); }
-  // Variables that training moves without an optimizer (moving statistics that are not frozen) are averaged over replicas, as one more
-  // message behind the buckets.
+  // Variables that training moves without an optimizer (moving statistics, where they are not frozen) are averaged over replicas, as one
+  // more message behind the buckets.
   bool averages_state() const { return place().replicas > 1 && graph.layout().moving_elements() > 0; }
   std::int64_t step() const { return iterations + 1; }  // the one under way, counted from 1 as the optimizer does
   std::string where(Phase phase) const { return "phase " + std::string(to_string(phase)) + ", step " + std::to_string(step()); }
@@ -80,7 +91,11 @@ struct MirroredStep::State {
 
   // Runs `body`; when it throws, lets replicas and GPUs come to rest first. A late one leaves the step broken.
   void guarded(const std::function<void()>& body);
-  void begin(Mode mode, const Array& x, const Array& y);
+  void begin(Mode mode, const Array& x, const Array& y, const Array& weights);
+  void count_samples();  // of the step that ended
+  // Why this replica's loss is not finite: its samples, a variable, or the first layer whose output is not.
+  std::string why_not_finite(ReplicaPart& part);
+  Traffic gather_rows(SparseExchange& exchange, int variable);
   // Waits for everything the replicas issued so far, on both streams.
   void wait_for_gpus(Phase phase);
 

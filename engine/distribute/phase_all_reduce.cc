@@ -8,12 +8,26 @@
 
 namespace lockstep {
 
+// The sums of a sparse gradient, and of its squares where the optimizer wants them, over the rows in use.
+Traffic MirroredStep::State::gather_rows(SparseExchange& exchange, int variable) {
+  std::vector<Tensor> gradients, squares;
+  for (ReplicaPart& part : parts) {
+    gradients.push_back(part.replica.variables().gradient(variable));
+    if (const Tensor sums = part.replica.variables().squares(variable); sums.defined()) squares.push_back(sums);
+  }
+  const Traffic traffic = exchange.run(gradients);
+  if (squares.empty()) return traffic;
+  const Traffic second = exchange.run(squares);
+  return {traffic.messages + second.messages, traffic.bytes + second.bytes};
+}
+
 void MirroredStep::all_reduce() {
   State& state = *state_;
   Tracer* tracer = state.step_tracer();
   for (std::size_t b = 0; b < state.buckets.size() + (state.averages_state() ? 1 : 0); ++b) {
     const bool gradients = b < state.buckets.size();
     const std::string what = gradients ? "bucket " + std::to_string(b) : std::string("the state");
+    SparseExchange* exchange = gradients && state.exchanges[b] && state.exchanges[b]->gathers() ? state.exchanges[b].get() : nullptr;
     const BucketBoard::Outcome outcome = state.board.wait(b, *state.deadline);
     if (outcome != BucketBoard::Outcome::ready) {
       state.threads.wait(*state.deadline);  // throws the failure that stopped us, or names who is late
@@ -35,22 +49,26 @@ void MirroredStep::all_reduce() {
     }
     Traffic traffic;
     try {
-      traffic = state.cross_device_ops->all_reduce(participants);
+      traffic =
+          exchange != nullptr ? state.gather_rows(*exchange, state.buckets[b].sparse) : state.cross_device_ops->all_reduce(participants);
     } catch (const std::exception& error) {
       throw Error(state.where(Phase::all_reduce) + ", " + what + ": " + error.what());
     }
     for (const auto& span : spans) {
       if (!tracer) break;
       span->details = {{"bucket", std::to_string(b)},
-                       {"bytes", std::to_string(participants.front().buffer.bytes())},
-                       {"algorithm", json_text(state.cross_device_ops->name())},
+                       {"bytes", std::to_string(exchange != nullptr ? traffic.bytes / state.replicas()
+                                                                    : static_cast<std::int64_t>(participants.front().buffer.bytes()))},
+                       {"algorithm", json_text(exchange != nullptr ? "rows in use, gathered" : state.cross_device_ops->name())},
                        {"messages of all replicas", std::to_string(traffic.messages)},
                        {"bytes of all replicas", std::to_string(traffic.bytes)},
                        {"variables", gradients ? state.bucket_contents[b] : json_text("moving statistics")}};
     }
   }
   // Backward made them before it reported the variable, so behind the last bucket's event they are all there.
-  for (const int variable : state.graph.layout().ready_order()) {
+  for (std::size_t b = 0; b < state.buckets.size(); ++b) {
+    const int variable = state.buckets[b].sparse;
+    if (variable < 0 || (state.exchanges[b] && state.exchanges[b]->gathers())) continue;  // gathered with the gradient
     std::vector<Participant> participants;
     for (ReplicaPart& part : state.parts) {
       const Tensor squares = part.replica.variables().squares(variable);

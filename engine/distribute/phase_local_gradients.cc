@@ -66,9 +66,18 @@ void MirroredStep::local_gradients() {
     {
       const DeviceSpan loss(tracer, stream, part_of(span, "loss and metrics"));
       state.loss->run(context, program, part.label_view, info.global_batch, losses, training);
+      if (part.weight_view.defined()) {
+        const Tensor gradient = state.loss->from_logits(program) ? program.logits_gradient() : program.output_gradient();
+        ops::weigh_samples(context, part.weight_view, losses, training ? gradient : Tensor());
+      }
       ops::add_to_sum(context, losses, part.replica.sums(), 0);
+      if (training) {
+        part.loss_sum.copy_from(part.replica.sums(), stream);
+        part.loss_known.record(stream);
+      }
       for (std::size_t m = 0; m < state.metrics.size(); ++m) {
-        state.metrics[m]->add(context, program, part.label_view, part.replica.sums(), static_cast<int>(m) + 1);
+        const Tensor weights = m >= state.first_weighted ? part.weight_view : Tensor();
+        state.metrics[m]->add(context, program, part.label_view, weights, part.replica.sums(), static_cast<int>(m) + 1);
       }
     }
     if (!training) return;

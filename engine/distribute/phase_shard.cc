@@ -18,7 +18,7 @@ void reserve(ReplicaPart& part, Buffer& buffer, std::size_t bytes, const char* w
   buffer = gpu.arena().allocate(bytes, "replica " + std::to_string(part.replica.index()) + ": " + what);
 }
 
-void check_batch(const Array& x, const Array& y, const Graph& graph, const LossImpl* loss) {
+void check_batch(const Array& x, const Array& y, const Array& weights, const Graph& graph, const LossImpl* loss) {
   if (x.samples() == 0) throw Error("A batch without samples was given: at least one is needed.");
   if (x.shape().sample() != graph.input()) {
     throw Error("The model takes samples of shape " + graph.input().str() + ", but x holds samples of shape " + x.shape().sample().str() +
@@ -35,6 +35,10 @@ void check_batch(const Array& x, const Array& y, const Graph& graph, const LossI
   if (y.samples() != x.samples()) {
     throw Error("x holds " + std::to_string(x.samples()) + " samples, but y holds " + std::to_string(y.samples()) + ".");
   }
+  if (weights.shape().rank() > 0 && (weights.shape() != Shape{x.samples()} || weights.dtype() != DType::float32)) {
+    throw Error("Weights of samples are float32 numbers, one for each of the " + std::to_string(x.samples()) +
+                " samples, but they have shape " + weights.shape().str() + ".");
+  }
   if (!loss) return;
   if (y.dtype() != loss->label_type()) {
     throw Error(std::string("The loss ") + loss->name() + " takes labels of type " +
@@ -47,7 +51,7 @@ void check_batch(const Array& x, const Array& y, const Graph& graph, const LossI
 
 std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
   State& state = *state_;
-  check_batch(x, y, state.graph, state.loss.get());
+  check_batch(x, y, state.weights, state.graph, state.loss.get());
   // Every worker sees the whole global batch and takes its replicas' shards of it; predictions it makes by itself, for all samples.
   const WorkerPlace place = state.place();
   if (y.empty() || place.workers == 1) {
@@ -56,6 +60,9 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
     const std::vector<Shard> all = cut_batch(x.samples(), place.replicas);
     state.shards.assign(all.begin() + place.first_replica, all.begin() + place.first_replica + state.replicas());
   }
+  if (state.mode == Mode::training)
+    for (const auto& exchange : state.exchanges)
+      if (exchange) exchange->begin(x, state.shards);
 
   state.threads.run(
       state.where(Phase::shard),
@@ -67,6 +74,7 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
         const std::int64_t begin_ns = tracer ? tracer->now_ns() : 0;
         std::size_t x_bytes = 0;
         std::size_t y_bytes = 0;
+        std::size_t w_bytes = 0;
         if (part.shard.count > 0) {
           Program& program = part.replica.program(part.shard.count, state.mode);
           const auto samples = static_cast<std::size_t>(state.x.samples());
@@ -76,11 +84,13 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
           const std::size_t y_row = state.y.bytes() / samples;
           x_bytes = x_row * count;
           y_bytes = y_row * count;
+          w_bytes = state.weights.empty() ? 0 : count * sizeof(float);
           reserve(part, part.labels, y_bytes, "labels");
           reserve(part, part.losses, count * sizeof(float), "losses");
+          reserve(part, part.weights, w_bytes, "weights of samples");
           if (program.input().dtype() != state.x.dtype()) throw Error("the model takes samples of another type than x holds.");
 
-          unsigned char* pinned = part.staging.next(x_bytes + y_bytes, *state.deadline);
+          unsigned char* pinned = part.staging.next(x_bytes + y_bytes + w_bytes, *state.deadline);
           std::memcpy(pinned, static_cast<const unsigned char*>(state.x.raw()) + first * x_row, x_bytes);
           const OpContext context = part.replica.compute_context();
           ops::upload(context, pinned, program.input());
@@ -90,9 +100,18 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
             part.label_view = Tensor(part.labels.raw(), state.y.shape().sample().batched(part.shard.count), state.y.dtype());
             ops::upload(context, pinned + x_bytes, part.label_view);
           }
+          part.weight_view = Tensor();
+          if (w_bytes) {
+            std::memcpy(pinned + x_bytes + y_bytes, state.weights.data<float>() + first, w_bytes);
+            part.weight_view = Tensor(part.weights.raw(), {part.shard.count});
+            ops::upload(context, pinned + x_bytes + y_bytes, part.weight_view);
+          }
           part.staging.issued(part.replica.gpu().compute());
           part.program = &program;
         }
+        if (state.mode == Mode::training)
+          for (const auto& exchange : state.exchanges)
+            if (exchange) exchange->upload(r, *state.deadline);
         if (tracer) {
           Span replicated = state.span(Phase::replicate, r);
           replicated.begin_ns = replicated.end_ns = begin_ns;
@@ -104,7 +123,7 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
           span.details = {{"first sample", std::to_string(part.shard.first)},
                           {"samples", std::to_string(part.shard.count)},
                           {"global batch", std::to_string(state.x.samples())},
-                          {"bytes", std::to_string(x_bytes + y_bytes)}};
+                          {"bytes", std::to_string(x_bytes + y_bytes + w_bytes)}};
           tracer->host_span(std::move(span));
         }
       },

@@ -1,9 +1,11 @@
 // One replica: programs are planned when a batch size is first seen, sums are kept on the device until somebody looks.
 #include "replica.h"
 
+#include <algorithm>
 #include <string>
 
 #include "check.h"
+#include "program_plan.h"
 
 namespace lockstep {
 
@@ -19,8 +21,36 @@ Replica::Replica(int index, LogicalGpu& gpu, const Graph& graph)
 
 Program& Replica::program(std::int64_t batch, Mode mode) {
   std::unique_ptr<Program>& program = programs_[{batch, mode}];
-  if (!program) program = std::make_unique<Program>(*graph_, variables_, workspace_, batch, mode);
+  if (program) return *program;
+  try {
+    program = std::make_unique<Program>(*graph_, variables_, workspace_, batch, mode);
+  } catch (const OutOfMemory& error) {
+    throw OutOfMemory(error.what() + std::string("\n") + which_batch_fits(batch, mode));
+  }
   return *program;
+}
+
+std::string Replica::which_batch_fits(std::int64_t batch, Mode mode) const {
+  const Arena& arena = gpu_->arena();
+  std::size_t room = arena.limit() - std::min(arena.limit(), arena.used());
+  {
+    const DeviceGuard guard(gpu_->physical());
+    std::size_t free = 0, total = 0;
+    LOCKSTEP_CHECK(cudaMemGetInfo(&free, &total));
+    room = std::min(room, free);
+  }
+  const auto bytes = [&](std::int64_t samples) {
+    // Labels, losses and weights come on top; the plan has all the rest.
+    const auto beside = static_cast<std::size_t>(samples * (graph_->output().size() + 2)) * sizeof(float);
+    return plan_program(*graph_, *gpu_, samples, mode).memory.total + beside + 1024;
+  };
+  if (bytes(1) > room) return "By the memory plan not even one sample fits.";
+  std::int64_t fits = 1, too_many = batch;  // what a plan needs grows with the batch
+  while (too_many - fits > 1) {
+    const std::int64_t middle = fits + (too_many - fits) / 2;
+    (bytes(middle) <= room ? fits : too_many) = middle;
+  }
+  return "By the memory plan this replica has room for a batch of " + std::to_string(fits) + ", not of " + std::to_string(batch) + ".";
 }
 
 OpContext Replica::compute_context() { return {gpu_, &gpu_->compute(), {}}; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 
 #include "graph.h"
 #include "logical_gpu.h"
@@ -28,6 +29,8 @@ class Replica {
   void read_sums(double* host);  // waits for the compute stream
 
  private:
+  std::string which_batch_fits(std::int64_t batch, Mode mode) const;
+
   int index_;
   LogicalGpu* gpu_;
   const Graph* graph_;

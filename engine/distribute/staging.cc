@@ -37,4 +37,17 @@ void PinnedStaging::issued(const Stream& stream) {
   slot.in_use = true;
 }
 
+PinnedValue::PinnedValue() {
+  void* data = nullptr;
+  LOCKSTEP_CHECK(cudaMallocHost(&data, sizeof(double)));
+  value_ = static_cast<double*>(data);
+  *value_ = 0;
+}
+
+PinnedValue::~PinnedValue() { static_cast<void>(cudaFreeHost(value_)); }
+
+void PinnedValue::copy_from(const double* device, const Stream& stream) {
+  LOCKSTEP_CHECK(cudaMemcpyAsync(value_, device, sizeof(double), cudaMemcpyDeviceToHost, stream.get()));
+}
+
 }  // namespace lockstep

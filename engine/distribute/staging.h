@@ -36,4 +36,20 @@ class PinnedStaging {
   std::size_t current_ = 0;
 };
 
+// One number in page-locked memory, for the GPU to write to.
+class PinnedValue {
+ public:
+  PinnedValue();
+  ~PinnedValue();
+  PinnedValue(const PinnedValue&) = delete;
+  PinnedValue& operator=(const PinnedValue&) = delete;
+
+  // *value = *device, once the stream gets there.
+  void copy_from(const double* device, const Stream& stream);
+  double value() const { return *value_; }
+
+ private:
+  double* value_ = nullptr;
+};
+
 }  // namespace lockstep

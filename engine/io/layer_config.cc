@@ -359,10 +359,20 @@ constexpr Codec kCodecs[] = {
        return {{"data_format", "channels_last"}, {"keepdims", dynamic_cast<const GlobalAveragePooling2DImpl&>(layer).keepdims}};
      },
      [](const json& config) -> Layer { return GlobalAveragePooling2D().keepdims(config.value("keepdims", false)); }},
+    {"GlobalMaxPooling2D",
+     [](const LayerImpl& layer) -> json {
+       return {{"data_format", "channels_last"}, {"keepdims", dynamic_cast<const GlobalMaxPooling2DImpl&>(layer).keepdims}};
+     },
+     [](const json& config) -> Layer { return GlobalMaxPooling2D().keepdims(config.value("keepdims", false)); }},
     {"BatchNormalization", write_batch_norm, read_batch_norm},
     {"Embedding", write_embedding, read_embedding},
     {"ZeroPadding2D", write_zero_padding, read_zero_padding},
     {"ReLU", write_relu, read_relu},
+    {"Activation",
+     [](const LayerImpl& layer) -> json {
+       return {{"activation", to_string(dynamic_cast<const ActivationImpl&>(layer).kind)}};
+     },
+     [](const json& config) -> Layer { return Activation(activation_of(config)); }},
     {"Softmax",
      [](const LayerImpl&) -> json {
        return {{"axis", -1}};
@@ -396,6 +406,12 @@ const Codec& codec(const std::string& class_name) {
 }
 
 }  // namespace
+
+std::vector<std::string> layer_class_names() {
+  std::vector<std::string> names;
+  for (const Codec& each : kCodecs) names.emplace_back(each.class_name);
+  return names;
+}
 
 json float32_policy() {
   return {{"module", "keras"}, {"class_name", "DTypePolicy"}, {"config", {{"name", "float32"}}}, {"registered_name", nullptr}};

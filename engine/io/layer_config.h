@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "layer.h"
 #include "lockstep/layers.h"
@@ -14,6 +15,9 @@ nlohmann::json layer_config(const LayerImpl& layer);
 
 // An Error that names the layer and what of it we do not have: regularizers, grouped convolution, unknown activations ...
 Layer layer_from_config(const std::string& class_name, const nlohmann::json& config);
+
+// Every class that can be read and written: all layers there are.
+std::vector<std::string> layer_class_names();
 
 // Keras' description of float32, as every layer has it.
 nlohmann::json float32_policy();

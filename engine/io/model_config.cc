@@ -204,6 +204,37 @@ json loss_config(const LossImpl& loss, ConfigForm form) {
   return wrapped(binary ? "BinaryCrossentropy" : "CategoricalCrossentropy", config, "keras.losses", form);
 }
 
+json schedule_config(const LearningRate::Description& schedule) {
+  const bool piecewise = schedule.class_name == "PiecewiseConstantDecay";
+  json config = {{"name", piecewise ? "PiecewiseConstant" : schedule.class_name}};
+  for (const auto& [key, values] : schedule.arguments) {
+    const bool whole = key == "decay_steps" || key == "boundaries";
+    json list = json::array();
+    for (const double value : values) list.push_back(whole ? json(static_cast<std::int64_t>(value)) : json(value));
+    config[key] = piecewise ? list : key == "staircase" ? json(values.front() != 0) : list.front();
+  }
+  if (schedule.class_name == "CosineDecay") config.update({{"warmup_target", nullptr}, {"warmup_steps", 0}});
+  return wrapped(schedule.class_name, config, "keras.optimizers.schedules", ConfigForm::keras3);
+}
+
+// A number, or a schedule of Keras'.
+LearningRate parse_rate(const json& rate) {
+  if (rate.is_number()) return rate.get<float>();
+  const std::string class_name = rate.at("class_name").get<std::string>();
+  const json& config = rate.at("config");
+  const auto initial = [&] { return config.at("initial_learning_rate").get<float>(); };
+  const auto steps = [&] { return static_cast<std::int64_t>(config.at("decay_steps").get<double>()); };
+  if (class_name == "ExponentialDecay")
+    return ExponentialDecay(initial(), steps(), config.at("decay_rate").get<float>(), config.value("staircase", false));
+  if (class_name == "CosineDecay") {
+    if (config.value("warmup_steps", 0) != 0) throw Error("CosineDecay with a warm-up is not supported");
+    return CosineDecay(initial(), steps(), config.value("alpha", 0.0F));
+  }
+  if (class_name == "PiecewiseConstantDecay")
+    return PiecewiseConstantDecay(config.at("boundaries").get<std::vector<std::int64_t>>(), config.at("values").get<std::vector<float>>());
+  throw Error("the learning-rate schedule " + class_name + " is not supported");
+}
+
 Optimizer parse_unclipped_optimizer(const json& object) {
   const std::string class_name = object.is_string() ? object.get<std::string>() : object.at("class_name").get<std::string>();
   if (object.is_string()) return Optimizer(class_name);
@@ -211,9 +242,7 @@ Optimizer parse_unclipped_optimizer(const json& object) {
   if (config.contains("gradient_accumulation_steps") && !config.at("gradient_accumulation_steps").is_null())
     throw Error("its optimizer's gradient_accumulation_steps are not supported");
   if (config.value("use_ema", false) || config.value("amsgrad", false)) throw Error("use_ema and amsgrad are not supported");
-  const json& rate = config.at("learning_rate");
-  // A schedule is not rebuilt: the file's own learning rate, where it has one, is set afterwards.
-  const float learning_rate = rate.is_number() ? rate.get<float>() : rate.at("config").at("initial_learning_rate").get<float>();
+  const LearningRate learning_rate = parse_rate(config.at("learning_rate"));
   const float beta_1 = config.value("beta_1", 0.9F), beta_2 = config.value("beta_2", 0.999F), epsilon = config.value("epsilon", 1e-7F);
   if (class_name == "Adam") return Adam(learning_rate, beta_1, beta_2, epsilon);
   if (class_name == "Nadam") return Nadam(learning_rate, beta_1, beta_2, epsilon);
@@ -282,10 +311,11 @@ json model_config(const Graph& graph, const std::string& name, ConfigForm form) 
 }
 
 json training_config(const OptimizerImpl& optimizer, const LossImpl& loss, const std::vector<std::shared_ptr<MetricImpl>>& metrics,
-                     std::int64_t iteration, ConfigForm form) {
+                     std::size_t weighted_metrics, std::int64_t iteration, ConfigForm form) {
   const std::string name = optimizer.name();
+  const LearningRate::Description schedule = optimizer.schedule();
   json arguments = {{"name", name == "sgd" ? "SGD" : name},
-                    {"learning_rate", optimizer.learning_rate(iteration)},
+                    {"learning_rate", schedule.class_name.empty() ? json(optimizer.learning_rate(iteration)) : schedule_config(schedule)},
                     {"weight_decay", nullptr},
                     {"clipnorm", nullptr},
                     {"global_clipnorm", nullptr},
@@ -302,11 +332,13 @@ json training_config(const OptimizerImpl& optimizer, const LossImpl& loss, const
   }
   for (const auto& [key, kind] : kClippings)
     if (optimizer.clipping().kind == kind) arguments[key] = optimizer.clipping().limit;
-  json names = json::array();
-  for (const auto& metric : metrics) names.push_back(metric_config(*metric, form));
+  json names = json::array(), weighted = json::array();
+  for (std::size_t i = 0; i < metrics.size(); ++i)
+    (i + weighted_metrics < metrics.size() ? names : weighted).push_back(metric_config(*metrics[i], form));
   const json loss_object = loss_config(loss, form);
-  json config = {{"loss", loss_object},  {"loss_weights", nullptr},  {"metrics", names},    {"weighted_metrics", nullptr},
-                 {"run_eagerly", false}, {"steps_per_execution", 1}, {"jit_compile", false}};
+  json config = {
+      {"loss", loss_object},  {"loss_weights", nullptr},  {"metrics", names},    {"weighted_metrics", weighted.empty() ? json() : weighted},
+      {"run_eagerly", false}, {"steps_per_execution", 1}, {"jit_compile", false}};
   const char* key = form == ConfigForm::keras3 ? "optimizer" : "optimizer_config";
   config[key] = wrapped(optimizer_class(name), arguments, "keras.optimizers", form);
   return config;
@@ -341,22 +373,25 @@ Model Architecture::model() const {
   return Sequential(chain, name);
 }
 
-bool compile_from_config(Model& model, const json& config, ConfigForm form) {
+bool compile_from_config(Model& model, const json& config, ConfigForm form, bool squares) {
   const char* key = form == ConfigForm::keras3 ? "optimizer" : "optimizer_config";
   if (!config.is_object() || !config.contains(key) || config.at(key).is_null() || !config.contains("loss") || config.at("loss").is_null())
     return false;
-  std::vector<Metric> metrics;
-  const auto add = [&](const json& metric) { metrics.push_back(parse_metric(metric)); };
-  if (config.contains("metrics") && config.at("metrics").is_array()) {
-    for (const json& metric : config.at("metrics")) {
+  const auto metrics = [&](const char* which) {
+    std::vector<Metric> parsed;
+    if (!config.contains(which) || !config.at(which).is_array()) return parsed;
+    for (const json& metric : config.at(which)) {
       if (!metric.is_array()) {
-        add(metric);
+        parsed.push_back(parse_metric(metric));
         continue;
       }
-      for (const json& inner : metric) add(inner);  // one list for each output
+      for (const json& inner : metric) parsed.push_back(parse_metric(inner));  // one list for each output
     }
-  }
-  model.compile(parse_optimizer(config.at(key)), parse_loss(config.at("loss")), metrics);
+    return parsed;
+  };
+  Optimizer optimizer = parse_optimizer(config.at(key));
+  if (squares) optimizer = optimizer.embedding_gradients("keras");
+  model.compile(optimizer, parse_loss(config.at("loss")), metrics("metrics"), metrics("weighted_metrics"));
   return true;
 }
 

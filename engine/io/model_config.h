@@ -19,9 +19,11 @@ enum class ConfigForm { keras3, legacy };
 
 // {"class_name": "Sequential" or "Functional", "config": ...}
 nlohmann::json model_config(const Graph& graph, const std::string& name, ConfigForm form);
-// compile_config of ".keras", training_config of ".h5". `iteration` counts from 1: a rate that follows a schedule is written as it is then.
+// compile_config of ".keras", training_config of ".h5". The last `weighted_metrics` metrics are weighted. `iteration`
+// counts from 1: a rate that follows a function of one's own is written as it is then.
 nlohmann::json training_config(const OptimizerImpl& optimizer, const LossImpl& loss,
-                               const std::vector<std::shared_ptr<MetricImpl>>& metrics, std::int64_t iteration, ConfigForm form);
+                               const std::vector<std::shared_ptr<MetricImpl>>& metrics, std::size_t weighted_metrics,
+                               std::int64_t iteration, ConfigForm form);
 
 // The layers of a file, before any variable is made: a chain, or the tensors at both ends of a functional model.
 struct Architecture {
@@ -36,6 +38,7 @@ struct Architecture {
 Architecture parse_model_config(const nlohmann::json& config);
 
 // Compiles the model where the file says how and we have what it names; returns whether it did.
-bool compile_from_config(Model& model, const nlohmann::json& config, ConfigForm form);
+// `squares`: Optimizer::embedding_gradients("keras").
+bool compile_from_config(Model& model, const nlohmann::json& config, ConfigForm form, bool squares);
 
 }  // namespace lockstep

@@ -68,7 +68,7 @@ std::vector<OptimizerValue> optimizer_values(const OptimizerState& state, const 
   static const char* const kSlotNames[] = {"momentum", "velocity"};
   std::vector<OptimizerValue> values;
   values.push_back({"iteration", state.iterations, Array()});
-  values.push_back({"learning_rate", std::nullopt, scalar(state.learning_rate)});
+  if (state.learning_rate) values.push_back({"learning_rate", std::nullopt, scalar(*state.learning_rate)});
   const std::vector<VariableSpec> specs = trainable(graph);
   for (std::size_t i = 0; i < state.slots.size(); ++i) {
     std::string variable = prefix + specs[i].name;

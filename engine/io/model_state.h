@@ -24,7 +24,7 @@ std::vector<LayerEntry> layer_entries(const Graph& graph);
 // velocity); Nadam's running product of momenta stands at the end.
 struct OptimizerState {
   std::int64_t iterations = 0;
-  float learning_rate = 0;
+  std::optional<float> learning_rate;     // none where it follows a schedule that the file describes
   std::vector<std::vector<Array>> slots;  // [trainable variable][slot]
   std::optional<float> momentum_product;  // Nadam
 };

@@ -46,7 +46,7 @@ float momentum_product(const OptimizerImpl& optimizer, std::int64_t iterations) 
 OptimizerState optimizer_state(MirroredStep& step, const Graph& graph, const OptimizerImpl& optimizer) {
   OptimizerState state;
   state.iterations = step.iterations();
-  state.learning_rate = optimizer.learning_rate(state.iterations + 1);
+  if (optimizer.schedule().class_name.empty()) state.learning_rate = optimizer.learning_rate(state.iterations + 1);
   if (optimizer.name() == "nadam") state.momentum_product = momentum_product(optimizer, state.iterations);
   Replica& replica = step.replica(0);
   const OpContext context = replica.compute_context();
@@ -89,7 +89,7 @@ void set_optimizer_state(const OptimizerState& state, MirroredStep& step, const 
   }
   step.replicate();
   step.set_iterations(state.iterations);
-  if (state.learning_rate > 0 && !optimizer.follows_schedule()) optimizer.set_learning_rate(state.learning_rate);
+  if (state.learning_rate.value_or(0) > 0 && !optimizer.follows_schedule()) optimizer.set_learning_rate(*state.learning_rate);
 }
 
 const ZipArchive::Member* find(const ZipArchive& archive, const std::string& name) {
@@ -116,8 +116,12 @@ json parse_json(const std::string& path, const std::string& text) {
   return parsed;
 }
 
+// Beyond Keras, kept where Keras does not look: metadata.json of ".keras", an attribute of ".h5".
+constexpr const char* kEmbeddingGradients = "lockstep_embedding_gradients";
+
 struct Description {
   json model, training;
+  std::string embedding_gradients;  // "keras", or empty
   ConfigForm form = ConfigForm::keras3;
 };
 
@@ -129,12 +133,18 @@ Description describe(const std::string& path) {
     const Bytes text = member(archive, "config.json");
     description.model = parse_json(path, std::string(text.begin(), text.end()));
     if (description.model.is_object()) description.training = description.model.value("compile_config", json());
+    if (find(archive, "metadata.json") != nullptr) {
+      const Bytes metadata = member(archive, "metadata.json");
+      const json fields = parse_json(path, std::string(metadata.begin(), metadata.end()));
+      if (fields.is_object()) description.embedding_gradients = fields.value(kEmbeddingGradients, "");
+    }
     return description;
   }
   const hdf5::Reader file(path, read_whole_file(path));
   const std::string model = file.text("", "model_config"), training = file.text("", "training_config");
   if (model.empty()) file.fail("holds no model, perhaps only weights: make the model and call load_weights");
   description.form = ConfigForm::legacy;
+  description.embedding_gradients = file.text("", kEmbeddingGradients);
   description.model = parse_json(path, model);
   if (!training.empty()) description.training = parse_json(path, training);
   return description;
@@ -177,14 +187,16 @@ void Model::save(const std::string& path) const {
   if (impl_->compiled) state.optimizer = optimizer_state(*impl_->step, graph, *impl_->optimizer);
   const SavedModel model{&graph, impl_->name, impl_->compiled ? impl_->optimizer->name() : ""};
   const auto training = [&](ConfigForm config) {
-    return training_config(*impl_->optimizer, *impl_->loss, impl_->metrics, impl_->step->iterations() + 1, config);
+    return training_config(*impl_->optimizer, *impl_->loss, impl_->metrics, impl_->weighted_metrics, impl_->step->iterations() + 1, config);
   };
+  const bool squares = impl_->compiled && impl_->optimizer->sums_squares();
   hdf5::Writer file;
   if (form == FileForm::legacy) {
     file.text("", "backend", "tensorflow");
     file.text("", "keras_version", kKerasVersion);
     file.text("", "model_config", model_config(graph, impl_->name, ConfigForm::legacy).dump());
     if (impl_->compiled) file.text("", "training_config", training(ConfigForm::legacy).dump());
+    if (squares) file.text("", kEmbeddingGradients, "keras");
     write_legacy_weights(file, model, state);
     return write_file_atomically(path, file.finish());
   }
@@ -193,7 +205,9 @@ void Model::save(const std::string& path) const {
   json config = model_config(graph, impl_->name, ConfigForm::keras3);
   if (impl_->compiled) config["compile_config"] = training(ConfigForm::keras3);
   ZipWriter archive;
-  archive.add("metadata.json", json{{"keras_version", kKerasVersion}, {"date_saved", now()}}.dump());
+  json metadata = {{"keras_version", kKerasVersion}, {"date_saved", now()}};
+  if (squares) metadata[kEmbeddingGradients] = "keras";
+  archive.add("metadata.json", metadata.dump());
   archive.add("config.json", config.dump());
   archive.add("model.weights.h5", file.finish());
   write_file_atomically(path, archive.finish());
@@ -215,7 +229,7 @@ Model load_model(const std::string& path) {
     // Read against the shapes alone first: a file that claims a huge model without its weights never allocates one.
     read_weights(open_weights(path), architecture.graph());
     Model model = architecture.model();
-    compile_from_config(model, description.training, description.form);
+    compile_from_config(model, description.training, description.form, description.embedding_gradients == "keras");
     model.load_weights(path);
     return model;
   });

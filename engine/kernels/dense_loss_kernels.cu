@@ -3,6 +3,7 @@
 
 #include "dense_loss_kernels.h"
 #include "kernel_support.h"
+#include "sample_weight.h"
 
 namespace lockstep::kernels {
 
@@ -106,24 +107,25 @@ LOCKSTEP_HOST_DEVICE inline std::int64_t first_largest(const float* values, std:
 
 }  // namespace
 
-__global__ void add_categorical_correct(View<const float> scores, View<const float> targets, View<double> sum, std::int64_t rows,
-                                        std::int64_t columns) {
+__global__ void add_categorical_correct(View<const float> scores, View<const float> targets, View<const float> weights, View<double> sum,
+                                        std::int64_t rows, std::int64_t columns) {
   each_block(1, [=](std::int64_t) {
     const double total = lane_sum<128>(rows, [=](std::int64_t row) {
-      return first_largest(scores.data + row * columns, columns) == first_largest(targets.data + row * columns, columns) ? 1.0 : 0.0;
+      const bool right = first_largest(scores.data + row * columns, columns) == first_largest(targets.data + row * columns, columns);
+      return right ? weight_of(weights, row) : 0.0;
     });
     each_thread(1, [=](std::int64_t) { sum[0] += total; });
   });
 }
 
-__global__ void add_binary_correct(View<const float> scores, View<const float> targets, float threshold, View<double> sum,
-                                   std::int64_t rows, std::int64_t columns) {
+__global__ void add_binary_correct(View<const float> scores, View<const float> targets, View<const float> weights, float threshold,
+                                   View<double> sum, std::int64_t rows, std::int64_t columns) {
   each_block(1, [=](std::int64_t) {
     const double total = lane_sum<128>(rows, [=](std::int64_t row) {
       std::int64_t right = 0;
       for (std::int64_t c = row * columns; c < (row + 1) * columns; ++c)
         right += (scores[c] > threshold ? 1.0F : 0.0F) == targets[c] ? 1 : 0;
-      return static_cast<double>(right) / static_cast<double>(columns);
+      return weight_of(weights, row) * static_cast<double>(right) / static_cast<double>(columns);
     });
     each_thread(1, [=](std::int64_t) { sum[0] += total; });
   });

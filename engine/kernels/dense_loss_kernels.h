@@ -31,10 +31,10 @@ __global__ void mean_squared_error(View<const float> outputs, View<const float> 
                                    View<float> gradient, std::int64_t rows, std::int64_t columns);
 
 // sum[0] += number of rows whose largest score and largest target stand at the same place, the first one on a tie.
-__global__ void add_categorical_correct(View<const float> scores, View<const float> targets, View<double> sum, std::int64_t rows,
-                                        std::int64_t columns);
+__global__ void add_categorical_correct(View<const float> scores, View<const float> targets, View<const float> weights, View<double> sum,
+                                        std::int64_t rows, std::int64_t columns);
 // sum[0] += for each row the share of columns where score > threshold says what the target (1 or 0) says.
-__global__ void add_binary_correct(View<const float> scores, View<const float> targets, float threshold, View<double> sum,
-                                   std::int64_t rows, std::int64_t columns);
+__global__ void add_binary_correct(View<const float> scores, View<const float> targets, View<const float> weights, float threshold,
+                                   View<double> sum, std::int64_t rows, std::int64_t columns);
 
 }  // namespace lockstep::kernels

@@ -3,6 +3,7 @@
 
 #include "kernel_support.h"
 #include "loss_kernels.h"
+#include "sample_weight.h"
 
 namespace lockstep::kernels {
 
@@ -45,6 +46,17 @@ __global__ void sparse_cross_entropy_probabilities(View<const float> probabiliti
   });
 }
 
+__global__ void weigh_samples(View<const float> weights, View<float> losses, View<float> gradient, std::int64_t rows,
+                              std::int64_t columns) {
+  each_block(rows, [=](std::int64_t row) {
+    const float weight = weights[row];
+    each_thread(1, [=](std::int64_t) { losses[row] *= weight; });
+    if (gradient.count == 0) return;
+    float* dx = gradient.data + row * columns;
+    each_thread(columns, [=](std::int64_t c) { dx[c] *= weight; });
+  });
+}
+
 __global__ void add_to_sum(View<const float> values, View<double> sum) {
   each_block(1, [=](std::int64_t) {
     const double total = lane_sum<128>(values.count, [=](std::int64_t i) { return static_cast<double>(values[i]); });
@@ -52,8 +64,8 @@ __global__ void add_to_sum(View<const float> values, View<double> sum) {
   });
 }
 
-__global__ void add_correct(View<const float> scores, View<const std::int32_t> labels, View<double> sum, std::int64_t rows,
-                            std::int64_t columns) {
+__global__ void add_correct(View<const float> scores, View<const std::int32_t> labels, View<const float> weights, View<double> sum,
+                            std::int64_t rows, std::int64_t columns) {
   each_block(1, [=](std::int64_t) {
     const double total = lane_sum<128>(rows, [=](std::int64_t row) {
       const std::int64_t label = labels[row];
@@ -63,7 +75,7 @@ __global__ void add_correct(View<const float> scores, View<const std::int32_t> l
       bool right = best == best;
       for (std::int64_t c = 0; c < label; ++c) right = right && s[c] < best;
       for (std::int64_t c = label + 1; c < columns; ++c) right = right && s[c] <= best;
-      return right ? 1.0 : 0.0;
+      return right ? weight_of(weights, row) : 0.0;
     });
     each_thread(1, [=](std::int64_t) { sum[0] += total; });
   });

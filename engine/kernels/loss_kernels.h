@@ -30,9 +30,17 @@ inline Cost sparse_cross_entropy_probabilities_cost(std::int64_t rows, std::int6
 __global__ void add_to_sum(View<const float> values, View<double> sum);
 inline Cost add_to_sum_cost(std::int64_t n) { return {1.0 * static_cast<double>(n), 4.0 * static_cast<double>(n)}; }
 
-// sum[0] += number of rows whose largest score, the first one on a tie, is at the label. A row with a NaN is never right.
-__global__ void add_correct(View<const float> scores, View<const std::int32_t> labels, View<double> sum, std::int64_t rows,
-                            std::int64_t columns);
+// losses[row] *= weights[row], and row by row the gradient as well, where it has elements.
+__global__ void weigh_samples(View<const float> weights, View<float> losses, View<float> gradient, std::int64_t rows, std::int64_t columns);
+inline Cost weigh_samples_cost(std::int64_t rows, std::int64_t columns, bool gradient) {
+  const double n = static_cast<double>(rows) * static_cast<double>(gradient ? columns : 1);
+  return {n, 8 * n + 4.0 * static_cast<double>(rows)};
+}
+
+// sum[0] += number of rows whose largest score, the first one on a tie, is at the label. A row with a NaN is never right. Where there
+// are weights, a row counts as much as its weight says; so in all sums of this kind.
+__global__ void add_correct(View<const float> scores, View<const std::int32_t> labels, View<const float> weights, View<double> sum,
+                            std::int64_t rows, std::int64_t columns);
 inline Cost add_correct_cost(std::int64_t rows, std::int64_t columns) {
   const double n = static_cast<double>(rows) * static_cast<double>(columns);
   return {n, 4 * n + 4.0 * static_cast<double>(rows)};

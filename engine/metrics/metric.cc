@@ -26,8 +26,9 @@ class SparseAccuracyImpl : public NamedMetric {
  public:
   using NamedMetric::NamedMetric;
   std::string class_name() const override { return "SparseCategoricalAccuracy"; }
-  void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
-    ops::add_correct(context, program.output(), labels, sums, slot);
+  void add(const OpContext& context, const Program& program, const Tensor& labels, const Tensor& weights, double* sums,
+           int slot) const override {
+    ops::add_correct(context, program.output(), labels, weights, sums, slot);
   }
 };
 
@@ -38,8 +39,9 @@ class SparseTopKImpl : public NamedMetric {
   }
   std::string class_name() const override { return "SparseTopKCategoricalAccuracy"; }
   std::vector<std::pair<std::string, double>> arguments() const override { return {{"k", k_}}; }
-  void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
-    ops::add_in_top_k(context, program.output(), labels, k_, sums, slot);
+  void add(const OpContext& context, const Program& program, const Tensor& labels, const Tensor& weights, double* sums,
+           int slot) const override {
+    ops::add_in_top_k(context, program.output(), labels, weights, k_, sums, slot);
   }
 
  private:
@@ -50,8 +52,9 @@ class CategoricalAccuracyImpl : public NamedMetric {
  public:
   using NamedMetric::NamedMetric;
   std::string class_name() const override { return "CategoricalAccuracy"; }
-  void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
-    ops::add_categorical_correct(context, program.output(), labels, sums, slot);
+  void add(const OpContext& context, const Program& program, const Tensor& labels, const Tensor& weights, double* sums,
+           int slot) const override {
+    ops::add_categorical_correct(context, program.output(), labels, weights, sums, slot);
   }
 };
 
@@ -60,8 +63,9 @@ class BinaryAccuracyImpl : public NamedMetric {
   BinaryAccuracyImpl(float threshold, std::string name) : NamedMetric(std::move(name)), threshold_(threshold) {}
   std::string class_name() const override { return "BinaryAccuracy"; }
   std::vector<std::pair<std::string, double>> arguments() const override { return {{"threshold", threshold_}}; }
-  void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
-    ops::add_binary_correct(context, program.output(), labels, threshold_, sums, slot);
+  void add(const OpContext& context, const Program& program, const Tensor& labels, const Tensor& weights, double* sums,
+           int slot) const override {
+    ops::add_binary_correct(context, program.output(), labels, weights, threshold_, sums, slot);
   }
 
  private:
@@ -72,14 +76,15 @@ class BinaryAccuracyImpl : public NamedMetric {
 class AccuracyImpl : public NamedMetric {
  public:
   using NamedMetric::NamedMetric;
-  void add(const OpContext& context, const Program& program, const Tensor& labels, double* sums, int slot) const override {
+  void add(const OpContext& context, const Program& program, const Tensor& labels, const Tensor& weights, double* sums,
+           int slot) const override {
     const Tensor output = program.output();
     if (labels.dtype() == DType::int32)
-      ops::add_correct(context, output, labels, sums, slot);
+      ops::add_correct(context, output, labels, weights, sums, slot);
     else if (output.size() == output.shape()[0])
-      ops::add_binary_correct(context, output, labels, 0.5F, sums, slot);
+      ops::add_binary_correct(context, output, labels, weights, 0.5F, sums, slot);
     else
-      ops::add_categorical_correct(context, output, labels, sums, slot);
+      ops::add_categorical_correct(context, output, labels, weights, sums, slot);
   }
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 class Conv2DOp : public LayerOp {
  public:
-  Conv2DOp(LogicalGpu& gpu, const ops::ConvolutionSpec& spec, bool needs_input_gradient, Activation activation, bool use_bias)
+  Conv2DOp(LogicalGpu& gpu, const ops::ConvolutionSpec& spec, bool needs_input_gradient, ActivationKind activation, bool use_bias)
       : convolution_(gpu, spec, needs_input_gradient),
         pixels_(spec.batch * spec.out_height() * spec.out_width()),
         channels_(spec.out_channels),
@@ -18,16 +18,16 @@ class Conv2DOp : public LayerOp {
   std::size_t scratch_bytes() const override {
     return std::max(convolution_.scratch_bytes(), use_bias_ ? ops::bias_gradient_scratch(pixels_, channels_) : 0);
   }
-  bool needs_output() const override { return activation_ == Activation::relu; }
+  bool needs_output() const override { return activation_ != ActivationKind::linear; }
 
   void forward(const LayerRun& run) override {
     convolution_.forward(run.op, run.inputs[0], run.variables[0], run.output);
-    if (use_bias_ || activation_ == Activation::relu) ops::bias_activation(run.op, bias(run), activation_, run.output);
+    if (use_bias_ || activation_ != ActivationKind::linear) ops::bias_activation(run.op, bias(run), activation_, run.output);
   }
 
   // Bias, filter, then the image: gradients that leave this replica first are made first.
   void backward(const LayerRun& run) override {
-    if (use_bias_ || activation_ == Activation::relu)
+    if (use_bias_ || activation_ != ActivationKind::linear)
       ops::activation_gradient(run.op, run.output, activation_, run.output_gradient, use_bias_ ? run.gradients[1] : Tensor());
     if (use_bias_) run.finished(1);
     convolution_.backward_filter(run.op, run.inputs[0], run.output_gradient, run.gradients[0]);
@@ -41,7 +41,7 @@ class Conv2DOp : public LayerOp {
   ops::Convolution convolution_;
   std::int64_t pixels_;    // of all images together
   std::int64_t channels_;  // of the output
-  Activation activation_;
+  ActivationKind activation_;
   bool use_bias_;
 };
 
@@ -85,7 +85,7 @@ std::vector<VariableSpec> Conv2DImpl::variables(const std::vector<Shape>& inputs
 
 std::unique_ptr<LayerOp> Conv2DImpl::plan(const LayerPlan& plan) const {
   const Shape& images = plan.inputs.at(0);
-  const Activation here = activation == Activation::softmax ? Activation::linear : activation;
+  const ActivationKind here = activation == ActivationKind::softmax ? ActivationKind::linear : activation;
   return std::make_unique<Conv2DOp>(*plan.gpu, spec(images.sample(), images[0]), plan.needs_input_gradient, here, use_bias);
 }
 

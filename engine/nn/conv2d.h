@@ -16,17 +16,17 @@ namespace lockstep {
 
 class Conv2DImpl : public LayerImpl {
  public:
-  Conv2DImpl(int channels, Extent2D window, Activation behind) : filters(channels), kernel(window), activation(behind) {}
+  Conv2DImpl(int channels, Extent2D window, ActivationKind behind) : filters(channels), kernel(window), activation(behind) {}
 
   std::string class_name() const override { return "Conv2D"; }
   Shape output_shape(const std::vector<Shape>& inputs) const override;
   std::vector<VariableSpec> variables(const std::vector<Shape>& inputs) const override;
   std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
-  bool ends_in_softmax() const override { return activation == Activation::softmax; }
+  bool ends_in_softmax() const override { return activation == ActivationKind::softmax; }
 
   int filters;
   Extent2D kernel;
-  Activation activation;
+  ActivationKind activation;
   Extent2D strides = 1;
   Extent2D dilation = 1;
   Padding padding = Padding::valid;

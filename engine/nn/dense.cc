@@ -19,7 +19,7 @@ ops::Matmul::Spec product(std::int64_t m, std::int64_t n, std::int64_t k) {
 // y (rows x units) = x (rows x in) * kernel (in x units) + bias; dkernel = x' dy; dx = dy kernel'.
 class DenseOp : public LayerOp {
  public:
-  DenseOp(const LayerPlan& plan, std::int64_t rows, std::int64_t in, std::int64_t units, Activation activation, bool use_bias)
+  DenseOp(const LayerPlan& plan, std::int64_t rows, std::int64_t in, std::int64_t units, ActivationKind activation, bool use_bias)
       : rows_(rows), in_(in), units_(units), activation_(activation), use_bias_(use_bias), forward_(*plan.gpu, forward_spec()) {
     if (plan.mode != Mode::training) return;
     ops::Matmul::Spec kernel = product(in, units, rows);
@@ -37,17 +37,19 @@ class DenseOp : public LayerOp {
     if (input_gradient_) bytes = std::max(bytes, input_gradient_->scratch_bytes());
     return bytes;
   }
-  bool needs_output() const override { return activation_ == Activation::relu; }
+  bool needs_output() const override { return activation_ != ActivationKind::linear; }
 
   void forward(const LayerRun& run) override {
     const Tensor y = run.output.reshaped({rows_, units_});
     forward_.run(run.op, run.inputs[0].reshaped({rows_, in_}), run.variables[0], use_bias_ ? run.variables[1] : Tensor(), y);
-    if (!use_bias_ && activation_ == Activation::relu) ops::bias_activation(run.op, Tensor(), activation_, y);
+    // A bias, and a ReLU behind it, come with the product; every other activation is a pass of its own.
+    const bool done = activation_ == ActivationKind::linear || (use_bias_ && activation_ == ActivationKind::relu);
+    if (!done) ops::bias_activation(run.op, Tensor(), activation_, y);
   }
 
   void backward(const LayerRun& run) override {
     const Tensor dy = run.output_gradient.reshaped({rows_, units_});
-    if (use_bias_ || activation_ == Activation::relu) {
+    if (use_bias_ || activation_ != ActivationKind::linear) {
       const Tensor y = run.output.defined() ? run.output.reshaped({rows_, units_}) : Tensor();
       ops::activation_gradient(run.op, y, activation_, dy, use_bias_ ? run.gradients[1] : Tensor());
     }
@@ -62,12 +64,12 @@ class DenseOp : public LayerOp {
   ops::Matmul::Spec forward_spec() const {
     ops::Matmul::Spec spec = product(rows_, units_, in_);
     spec.bias = use_bias_;
-    spec.relu = use_bias_ && activation_ == Activation::relu;
+    spec.relu = use_bias_ && activation_ == ActivationKind::relu;
     return spec;
   }
 
   std::int64_t rows_, in_, units_;
-  Activation activation_;
+  ActivationKind activation_;
   bool use_bias_;
   ops::Matmul forward_;
   std::optional<ops::Matmul> kernel_gradient_, input_gradient_;
@@ -92,7 +94,7 @@ std::vector<VariableSpec> DenseImpl::variables(const std::vector<Shape>& inputs)
 
 std::unique_ptr<LayerOp> DenseImpl::plan(const LayerPlan& plan) const {
   const Shape& x = plan.inputs.at(0);
-  const Activation here = activation == Activation::softmax ? Activation::linear : activation;
+  const ActivationKind here = activation == ActivationKind::softmax ? ActivationKind::linear : activation;
   return std::make_unique<DenseOp>(plan, x.size() / x[-1], x[-1], units, here, use_bias);
 }
 

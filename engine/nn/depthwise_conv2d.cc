@@ -7,14 +7,14 @@ namespace {
 
 class DepthwiseConv2DOp : public LayerOp {
  public:
-  DepthwiseConv2DOp(const ops::DepthwiseSpec& spec, Activation activation, bool use_bias)
+  DepthwiseConv2DOp(const ops::DepthwiseSpec& spec, ActivationKind activation, bool use_bias)
       : spec_(spec), activation_(activation), use_bias_(use_bias) {}
 
   std::size_t scratch_bytes() const override {
     const std::int64_t pixels = spec_.batch * spec_.out_height() * spec_.out_width();
     return std::max(ops::depthwise_scratch(spec_), use_bias_ ? ops::bias_gradient_scratch(pixels, spec_.channels * spec_.multiplier) : 0);
   }
-  bool needs_output() const override { return activation_ == Activation::relu; }
+  bool needs_output() const override { return activation_ != ActivationKind::linear; }
 
   void forward(const LayerRun& run) override {
     ops::depthwise_forward(run.op, spec_, run.inputs[0], run.variables[0], run.output);
@@ -31,10 +31,10 @@ class DepthwiseConv2DOp : public LayerOp {
   }
 
  private:
-  bool has_tail() const { return use_bias_ || activation_ == Activation::relu; }
+  bool has_tail() const { return use_bias_ || activation_ != ActivationKind::linear; }
 
   ops::DepthwiseSpec spec_;
-  Activation activation_;
+  ActivationKind activation_;
   bool use_bias_;
 };
 
@@ -79,7 +79,7 @@ std::vector<VariableSpec> DepthwiseConv2DImpl::variables(const std::vector<Shape
 
 std::unique_ptr<LayerOp> DepthwiseConv2DImpl::plan(const LayerPlan& plan) const {
   const Shape& images = plan.inputs.at(0);
-  const Activation here = activation == Activation::softmax ? Activation::linear : activation;
+  const ActivationKind here = activation == ActivationKind::softmax ? ActivationKind::linear : activation;
   return std::make_unique<DepthwiseConv2DOp>(spec(images.sample(), images[0]), here, use_bias);
 }
 

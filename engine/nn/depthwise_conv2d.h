@@ -17,16 +17,16 @@ namespace lockstep {
 
 class DepthwiseConv2DImpl : public LayerImpl {
  public:
-  DepthwiseConv2DImpl(Extent2D window, Activation behind) : kernel(window), activation(behind) {}
+  DepthwiseConv2DImpl(Extent2D window, ActivationKind behind) : kernel(window), activation(behind) {}
 
   std::string class_name() const override { return "DepthwiseConv2D"; }
   Shape output_shape(const std::vector<Shape>& inputs) const override;
   std::vector<VariableSpec> variables(const std::vector<Shape>& inputs) const override;
   std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
-  bool ends_in_softmax() const override { return activation == Activation::softmax; }
+  bool ends_in_softmax() const override { return activation == ActivationKind::softmax; }
 
   Extent2D kernel;
-  Activation activation;
+  ActivationKind activation;
   int depth_multiplier = 1;
   Extent2D strides = 1;
   Extent2D dilation = 1;

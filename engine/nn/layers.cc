@@ -15,8 +15,6 @@ Impl& as(const std::shared_ptr<LayerImpl>& layer) {
   return static_cast<Impl&>(*layer);
 }
 
-Activation activation_or_linear(const std::string& name) { return name.empty() ? Activation::linear : parse_activation(name); }
-
 }  // namespace
 
 std::string Layer::name() const { return impl_->name(); }
@@ -29,7 +27,7 @@ void Layer::set_input_shape(const Shape& sample) { impl_->declare_input(sample);
 Input::Input(const Shape& sample) : LayerOptions(std::make_shared<InputImpl>(sample)) {}
 
 Conv2D::Conv2D(int filters, Extent2D kernel_size, const std::string& activation)
-    : LayerOptions(std::make_shared<Conv2DImpl>(filters, kernel_size, activation_or_linear(activation))) {}
+    : LayerOptions(std::make_shared<Conv2DImpl>(filters, kernel_size, parse_activation(activation))) {}
 Conv2D Conv2D::padding(const std::string& padding) { return as<Conv2DImpl>(impl_).padding = parse_padding(padding), *this; }
 Conv2D Conv2D::strides(Extent2D strides) { return as<Conv2DImpl>(impl_).strides = strides, *this; }
 Conv2D Conv2D::dilation_rate(Extent2D rate) { return as<Conv2DImpl>(impl_).dilation = rate, *this; }
@@ -45,10 +43,12 @@ MaxPooling2D MaxPooling2D::padding(const std::string& padding) {
   return as<MaxPooling2DImpl>(impl_).padding = parse_padding(padding), *this;
 }
 
+GlobalMaxPooling2D::GlobalMaxPooling2D() : LayerOptions(std::make_shared<GlobalMaxPooling2DImpl>()) {}
+GlobalMaxPooling2D GlobalMaxPooling2D::keepdims(bool yes) { return as<GlobalMaxPooling2DImpl>(impl_).keepdims = yes, *this; }
+
 Flatten::Flatten() : LayerOptions(std::make_shared<FlattenImpl>()) {}
 
-Dense::Dense(int units, const std::string& activation)
-    : LayerOptions(std::make_shared<DenseImpl>(units, activation_or_linear(activation))) {}
+Dense::Dense(int units, const std::string& activation) : LayerOptions(std::make_shared<DenseImpl>(units, parse_activation(activation))) {}
 Dense Dense::use_bias(bool yes) { return as<DenseImpl>(impl_).use_bias = yes, *this; }
 Dense Dense::kernel_initializer(const std::string& name) {
   return as<DenseImpl>(impl_).kernel_initializer = parse_initializer(name), *this;
@@ -56,6 +56,7 @@ Dense Dense::kernel_initializer(const std::string& name) {
 Dense Dense::bias_initializer(const std::string& name) { return as<DenseImpl>(impl_).bias_initializer = parse_initializer(name), *this; }
 
 ReLU::ReLU(float max_value) : LayerOptions(std::make_shared<ReLUImpl>(max_value)) {}
+Activation::Activation(const std::string& activation) : LayerOptions(std::make_shared<ActivationImpl>(parse_activation(activation))) {}
 Softmax::Softmax() : LayerOptions(std::make_shared<SoftmaxImpl>()) {}
 
 }  // namespace lockstep

@@ -12,7 +12,7 @@ namespace lockstep {
 
 class Conv1DImpl : public LayerImpl {
  public:
-  Conv1DImpl(int filters, int window, Activation behind) : image(filters, Extent2D(1, window), behind) {}
+  Conv1DImpl(int filters, int window, ActivationKind behind) : image(filters, Extent2D(1, window), behind) {}
 
   std::string class_name() const override { return "Conv1D"; }
   Shape output_shape(const std::vector<Shape>& inputs) const override;

@@ -43,4 +43,19 @@ std::unique_ptr<LayerOp> MaxPooling2DImpl::plan(const LayerPlan& plan) const {
   return std::make_unique<MaxPooling2DOp>(spec);
 }
 
+Shape GlobalMaxPooling2DImpl::output_shape(const std::vector<Shape>& inputs) const {
+  const Shape& image = inputs.at(0);
+  if (image.rank() != 3 || image.size() <= 0) refuse(image, "images: (height, width, channels), such as (7, 7, 1280)");
+  return keepdims ? Shape{1, 1, image[2]} : Shape{image[2]};
+}
+
+std::unique_ptr<LayerOp> GlobalMaxPooling2DImpl::plan(const LayerPlan& plan) const {
+  const Shape& x = plan.inputs.at(0);
+  ops::PoolingSpec spec;
+  spec.batch = x[0], spec.height = x[1], spec.width = x[2], spec.channels = x[3];
+  spec.pool_h = spec.stride_h = x[1];
+  spec.pool_w = spec.stride_w = x[2];
+  return std::make_unique<MaxPooling2DOp>(spec);
+}
+
 }  // namespace lockstep

@@ -1,4 +1,4 @@
-// MaxPooling2D: the largest value of each window, channel by channel.
+// MaxPooling2D and GlobalMaxPooling2D: the largest value of each window, or of the whole image, channel by channel.
 #pragma once
 
 #include <memory>
@@ -22,6 +22,16 @@ class MaxPooling2DImpl : public LayerImpl {
   Extent2D pool;
   Extent2D strides;
   Padding padding = Padding::valid;
+};
+
+// One window as large as the image.
+class GlobalMaxPooling2DImpl : public LayerImpl {
+ public:
+  std::string class_name() const override { return "GlobalMaxPooling2D"; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override;
+  std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
+
+  bool keepdims = false;
 };
 
 }  // namespace lockstep

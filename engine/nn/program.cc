@@ -129,7 +129,7 @@ Tensor Program::logits_gradient() const { return state_->rebind_if_moved(), stat
 Tensor Program::output_gradient() const { return state_->rebind_if_moved(), state_->output_gradient; }
 std::size_t Program::memory_bytes() const { return state_->plan.memory.total; }
 
-void Program::forward(const StepInfo& info) {
+void Program::forward(const StepInfo& info, const std::function<void(const LayerImpl&, const Tensor&)>& after) {
   state_->rebind_if_moved();
   for (std::size_t i = 0; i < state_->plan.steps.size(); ++i) {
     LayerOp* op = state_->plan.steps[i].op.get();
@@ -138,6 +138,7 @@ void Program::forward(const StepInfo& info) {
     run.info = &info;
     op->forward(run);
     run.info = nullptr;
+    if (after) after(*state_->plan.steps[i].layer, run.output);
   }
 }
 

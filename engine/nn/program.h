@@ -55,7 +55,8 @@ class Program {
   Tensor logits_gradient() const;
   Tensor output_gradient() const;
 
-  void forward(const StepInfo& info);
+  // `after`, where given, is called when a layer's operations were issued: forward can be followed layer by layer.
+  void forward(const StepInfo& info, const std::function<void(const LayerImpl& layer, const Tensor& output)>& after = nullptr);
   // Calls `ready(variable)` right after the operations that finish a variable's gradient were issued on the compute stream,
   // in the layout's ready order. `from_logits`: the loss wrote logits_gradient(); else output_gradient().
   void backward(const StepInfo& info, bool from_logits, const std::function<void(int variable)>& ready);

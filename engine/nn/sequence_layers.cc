@@ -24,8 +24,7 @@ Embedding Embedding::embeddings_initializer(const std::string& name) {
 }
 
 Conv1D::Conv1D(int filters, int kernel_size, const std::string& activation)
-    : LayerOptions(
-          std::make_shared<Conv1DImpl>(filters, kernel_size, activation.empty() ? Activation::linear : parse_activation(activation))) {}
+    : LayerOptions(std::make_shared<Conv1DImpl>(filters, kernel_size, parse_activation(activation))) {}
 Conv1D Conv1D::padding(const std::string& padding) { return convolution(impl_).padding = parse_padding(padding), *this; }
 Conv1D Conv1D::strides(int strides) { return convolution(impl_).strides = Extent2D(1, strides), *this; }
 Conv1D Conv1D::dilation_rate(int rate) { return convolution(impl_).dilation = Extent2D(1, rate), *this; }

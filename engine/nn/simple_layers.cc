@@ -2,25 +2,11 @@
 
 #include <cmath>
 
-#include "activation.h"
 #include "elementwise.h"
 #include "pointwise.h"
 
 namespace lockstep {
 namespace {
-
-class ReLUOp : public LayerOp {
- public:
-  bool needs_input() const override { return false; }
-  bool in_place() const override { return true; }
-  void forward(const LayerRun& run) override {
-    if (run.inputs[0].raw() != run.output.raw()) ops::copy(run.op, run.inputs[0], run.output);
-    ops::bias_activation(run.op, Tensor(), Activation::relu, run.output);
-  }
-  void backward(const LayerRun& run) override {
-    ops::activation_gradient(run.op, run.output, Activation::relu, run.output_gradient, Tensor());
-  }
-};
 
 // A ReLU with an upper bound: clipped to 0 ... max_value, gradients pass strictly between.
 class BoundedReLUOp : public LayerOp {
@@ -33,6 +19,22 @@ class BoundedReLUOp : public LayerOp {
 
  private:
   float bound_;
+};
+
+// In place, and back from the output alone.
+class ActivationOp : public LayerOp {
+ public:
+  explicit ActivationOp(ActivationKind kind) : kind_(kind) {}
+  bool needs_input() const override { return false; }
+  bool in_place() const override { return true; }
+  void forward(const LayerRun& run) override {
+    if (run.inputs[0].raw() != run.output.raw()) ops::copy(run.op, run.inputs[0], run.output);
+    ops::bias_activation(run.op, Tensor(), kind_, run.output);
+  }
+  void backward(const LayerRun& run) override { ops::activation_gradient(run.op, run.output, kind_, run.output_gradient, Tensor()); }
+
+ private:
+  ActivationKind kind_;
 };
 
 class RescalingOp : public LayerOp {
@@ -54,7 +56,7 @@ class SoftmaxOp : public LayerOp {
   bool in_place() const override { return true; }
   void forward(const LayerRun& run) override { ops::softmax(run.op, run.inputs[0], run.output); }
   void backward(const LayerRun& run) override {
-    ops::activation_gradient(run.op, run.output, Activation::softmax, run.output_gradient, Tensor());
+    ops::activation_gradient(run.op, run.output, ActivationKind::softmax, run.output_gradient, Tensor());
   }
 };
 
@@ -85,8 +87,23 @@ Shape ReLUImpl::output_shape(const std::vector<Shape>& inputs) const {
 }
 
 std::unique_ptr<LayerOp> ReLUImpl::plan(const LayerPlan& /*plan*/) const {
-  if (std::isinf(max_value)) return std::make_unique<ReLUOp>();
+  if (std::isinf(max_value)) return std::make_unique<ActivationOp>(ActivationKind::relu);
   return std::make_unique<BoundedReLUOp>(max_value);
+}
+
+Shape ActivationImpl::output_shape(const std::vector<Shape>& inputs) const {
+  if (kind == ActivationKind::softmax && inputs.at(0).rank() < 1) refuse(inputs.at(0), "at least one axis: (classes,)");
+  return inputs.at(0);
+}
+
+std::optional<float> ActivationImpl::relu() const {
+  if (kind == ActivationKind::relu) return std::numeric_limits<float>::infinity();
+  if (kind == ActivationKind::relu6) return 6.0F;
+  return std::nullopt;
+}
+
+std::unique_ptr<LayerOp> ActivationImpl::plan(const LayerPlan& /*plan*/) const {
+  return is_reshape() ? nullptr : std::make_unique<ActivationOp>(kind);
 }
 
 std::unique_ptr<LayerOp> RescalingImpl::plan(const LayerPlan& /*plan*/) const { return std::make_unique<RescalingOp>(scale, offset); }

@@ -1,4 +1,5 @@
-// Layers without variables that keep their input's elements in place: Input, Flatten, Reshape, ReLU, Rescaling, Softmax.
+// Layers without variables that keep their input's elements in place: Input, Flatten, Reshape, ReLU, Activation, Rescaling,
+// Softmax.
 #pragma once
 
 #include <limits>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "activation.h"
 #include "layer.h"
 
 namespace lockstep {
@@ -50,6 +52,20 @@ class ReLUImpl : public LayerImpl {
   std::optional<float> relu() const override { return max_value; }
 
   float max_value;
+};
+
+// An activation by its name. A softmax is left to the program, as behind Dense(10, "softmax"); "linear" changes nothing.
+class ActivationImpl : public LayerImpl {
+ public:
+  explicit ActivationImpl(ActivationKind which) : kind(which) {}
+  std::string class_name() const override { return "Activation"; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override;
+  std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
+  bool is_reshape() const override { return kind == ActivationKind::linear || kind == ActivationKind::softmax; }
+  bool ends_in_softmax() const override { return kind == ActivationKind::softmax; }
+  std::optional<float> relu() const override;
+
+  ActivationKind kind;
 };
 
 // x * scale + offset, such as Rescaling(1 / 127.5F, -1).

@@ -93,7 +93,7 @@ std::string readable_memory(double bytes) {
   return text.data();
 }
 
-std::string summary_text(const Graph& graph, const std::string& model_name) {
+std::string summary_text(const Graph& graph, const std::string& model_name, const std::optional<OptimizerSize>& optimizer) {
   bool branches = false;
   for (std::size_t i = 0; i < graph.nodes().size(); ++i)
     branches = branches || graph.nodes()[i].inputs != std::vector<int>{static_cast<int>(i) - 1};
@@ -138,10 +138,13 @@ std::string summary_text(const Graph& graph, const std::string& model_name) {
     text += layer_row(node.layer->name(), node.layer->class_name(), node.output, parameters, connected);
   }
   text += rule(widths, "└", "─", "┴", "┘");
-  const auto line = [](const char* what, std::int64_t n) {
-    return " " + std::string(what) + " params: " + with_commas(n) + " (" + readable_memory(static_cast<double>(n) * sizeof(float)) + ")\n";
+  const auto line = [](const char* what, std::int64_t n, std::int64_t bytes) {
+    return " " + std::string(what) + " params: " + with_commas(n) + " (" + readable_memory(static_cast<double>(bytes)) + ")\n";
   };
-  return text + line("Total", trained + kept) + line("Trainable", trained) + line("Non-trainable", kept);
+  const OptimizerSize beside = optimizer.value_or(OptimizerSize{});
+  text += line("Total", trained + kept + beside.values, 4 * (trained + kept) + beside.bytes);
+  text += line("Trainable", trained, 4 * trained) + line("Non-trainable", kept, 4 * kept);
+  return optimizer ? text + line("Optimizer", beside.values, beside.bytes) : text;
 }
 
 }  // namespace lockstep

@@ -7,19 +7,19 @@
 
 namespace lockstep {
 
-enum class Activation { linear, relu, softmax };
+enum class ActivationKind { linear, relu, relu6, sigmoid, tanh, softmax };
 
-Activation parse_activation(const std::string& name);  // Keras' names; an unknown one is an Error that lists the known ones
-std::string to_string(Activation activation);
+ActivationKind parse_activation(const std::string& name);  // Keras' names; an unknown one is an Error that lists the known ones
+std::string to_string(ActivationKind activation);
 
 namespace ops {
 
 // y = activation(y + bias), bias along the last axis; in place. A bias that is not defined is left out.
-void bias_activation(const OpContext& context, const Tensor& bias, Activation activation, const Tensor& y);
+void bias_activation(const OpContext& context, const Tensor& bias, ActivationKind activation, const Tensor& y);
 
-// dy *= activation'(y), in place, and dbias = column sums of dy: one pass over both. For relu the gradient at 0 is 0.
+// dy *= activation'(y), in place, and dbias = column sums of dy: for relu one pass over both. At 0, and at 6 for relu6, the gradient is 0.
 // dbias may be undefined. Needs scratch of bias_gradient_scratch(rows, columns) bytes.
-void activation_gradient(const OpContext& context, const Tensor& y, Activation activation, const Tensor& dy, const Tensor& dbias);
+void activation_gradient(const OpContext& context, const Tensor& y, ActivationKind activation, const Tensor& dy, const Tensor& dbias);
 std::size_t bias_gradient_scratch(std::int64_t rows, std::int64_t columns);
 
 // Row-wise softmax over the last axis.

@@ -47,12 +47,21 @@ void add_to_sum(const OpContext& context, const Tensor& values, double* sums, in
          View<double>{sums + slot, 1});
 }
 
-void add_correct(const OpContext& context, const Tensor& scores, const Tensor& labels, double* sums, int slot) {
+void weigh_samples(const OpContext& context, const Tensor& weights, const Tensor& losses, const Tensor& gradient) {
+  const std::int64_t rows = losses.size();
+  expect_size("weigh_samples", "the weights", weights, rows);
+  if (rows == 0) return;
+  const std::int64_t columns = gradient.defined() ? gradient.size() / rows : 0;
+  launch(*context.stream, "weigh_samples", kernels::weigh_samples_cost(rows, columns, gradient.defined()), grid_for_rows(rows, columns),
+         kernels::weigh_samples, weights.read(), losses.view(), optional(gradient), rows, columns);
+}
+
+void add_correct(const OpContext& context, const Tensor& scores, const Tensor& labels, const Tensor& weights, double* sums, int slot) {
   const auto [rows, columns] = as_matrix(scores);
   expect_size("add_correct", "the labels", labels, rows);
   if (rows == 0) return;
   launch(*context.stream, "add_correct", kernels::add_correct_cost(rows, columns), grid_for_rows(1, 128), kernels::add_correct,
-         scores.read(), labels.read_i32(), View<double>{sums + slot, 1}, rows, columns);
+         scores.read(), labels.read_i32(), optional_weights(weights), View<double>{sums + slot, 1}, rows, columns);
 }
 
 }  // namespace lockstep::ops

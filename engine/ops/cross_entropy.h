@@ -20,7 +20,9 @@ struct RunningSums {  // an array of doubles on the device
 };
 // sums[slot] += sum of values, in an order that depends on the count alone.
 void add_to_sum(const OpContext& context, const Tensor& values, double* sums, int slot);
-// sums[slot] += number of rows whose largest score (the first, on a tie) is at the label.
-void add_correct(const OpContext& context, const Tensor& scores, const Tensor& labels, double* sums, int slot);
+// losses and, where it is defined, the gradient, sample by sample times its weight.
+void weigh_samples(const OpContext& context, const Tensor& weights, const Tensor& losses, const Tensor& gradient);
+// sums[slot] += number of rows whose largest score (the first, on a tie) is at the label; with weights, the sum of theirs.
+void add_correct(const OpContext& context, const Tensor& scores, const Tensor& labels, const Tensor& weights, double* sums, int slot);
 
 }  // namespace lockstep::ops

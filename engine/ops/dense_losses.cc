@@ -41,20 +41,24 @@ void dense_loss(const OpContext& context, DenseLoss which, const Tensor& outputs
          outputs.read(), targets.read(), scale, losses.view(), gradient.defined() ? gradient.view() : View<float>{}, rows, columns);
 }
 
-void add_categorical_correct(const OpContext& context, const Tensor& scores, const Tensor& targets, double* sums, int slot) {
+void add_categorical_correct(const OpContext& context, const Tensor& scores, const Tensor& targets, const Tensor& weights, double* sums,
+                             int slot) {
   const MatrixShape shape = as_matrix(scores);
   expect_size("add_categorical_correct", "the labels", targets, scores.size());
   if (shape.rows == 0) return;
   launch(*context.stream, "add_categorical_correct", kernels::dense_loss_cost(shape.rows, shape.columns, false), grid_for_rows(1, 128),
-         kernels::add_categorical_correct, scores.read(), targets.read(), View<double>{sums + slot, 1}, shape.rows, shape.columns);
+         kernels::add_categorical_correct, scores.read(), targets.read(), optional_weights(weights), View<double>{sums + slot, 1},
+         shape.rows, shape.columns);
 }
 
-void add_binary_correct(const OpContext& context, const Tensor& scores, const Tensor& targets, float threshold, double* sums, int slot) {
+void add_binary_correct(const OpContext& context, const Tensor& scores, const Tensor& targets, const Tensor& weights, float threshold,
+                        double* sums, int slot) {
   const std::int64_t rows = scores.shape()[0];
   expect_size("add_binary_correct", "the labels", targets, scores.size());
   if (rows == 0) return;
   launch(*context.stream, "add_binary_correct", kernels::dense_loss_cost(rows, scores.size() / rows, false), grid_for_rows(1, 128),
-         kernels::add_binary_correct, scores.read(), targets.read(), threshold, View<double>{sums + slot, 1}, rows, scores.size() / rows);
+         kernels::add_binary_correct, scores.read(), targets.read(), optional_weights(weights), threshold, View<double>{sums + slot, 1},
+         rows, scores.size() / rows);
 }
 
 }  // namespace lockstep::ops

@@ -11,7 +11,10 @@ enum class DenseLoss { categorical_logits, categorical_probabilities, binary_log
 void dense_loss(const OpContext& context, DenseLoss which, const Tensor& outputs, const Tensor& targets, float scale, const Tensor& losses,
                 const Tensor& gradient);
 
-void add_categorical_correct(const OpContext& context, const Tensor& scores, const Tensor& targets, double* sums, int slot);
-void add_binary_correct(const OpContext& context, const Tensor& scores, const Tensor& targets, float threshold, double* sums, int slot);
+// Weights as in add_correct.
+void add_categorical_correct(const OpContext& context, const Tensor& scores, const Tensor& targets, const Tensor& weights, double* sums,
+                             int slot);
+void add_binary_correct(const OpContext& context, const Tensor& scores, const Tensor& targets, const Tensor& weights, float threshold,
+                        double* sums, int slot);
 
 }  // namespace lockstep::ops

@@ -29,4 +29,7 @@ inline MatrixShape as_matrix(const Tensor& tensor) {
   return {columns > 0 ? tensor.size() / columns : 0, columns};
 }
 
+// No weights: every sample counts 1.
+inline View<const float> optional_weights(const Tensor& weights) { return weights.defined() ? weights.read() : View<const float>{}; }
+
 }  // namespace lockstep::ops

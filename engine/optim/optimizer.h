@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lockstep/schedules.h"
 #include "op_context.h"
 #include "variables.h"
 
@@ -33,6 +34,7 @@ class OptimizerImpl {
   virtual void set_clipping(const Clipping& /*how*/) {}
   virtual Clipping clipping() const { return {}; }
   virtual bool follows_schedule() const { return false; }  // then its rate can't be set
+  virtual LearningRate::Description schedule() const { return {}; }
   // Keras' constructor arguments beside the learning rate, for files: {"beta_1", 0.9}, ...
   virtual std::vector<std::pair<std::string, double>> arguments() const { return {}; }
 };

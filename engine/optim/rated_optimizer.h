@@ -24,6 +24,7 @@ class RatedOptimizer : public OptimizerImpl {
     rate_ = rate;
   }
   bool follows_schedule() const override { return rate_.is_schedule(); }
+  LearningRate::Description schedule() const override { return rate_.description(); }
   bool sums_squares() const override { return sums_squares_; }
   void set_sums_squares(bool yes) override {
     refuse_both(yes, clipping_);

@@ -6,52 +6,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <optional>
 
 #include "lockstep/error.h"
 #include "lockstep/model.h"
+#include "watch.h"
 
 namespace lockstep {
-namespace {
-
-// A value to watch, and when it counts as better.
-struct Watch {
-  explicit Watch(std::string name) : monitor(std::move(name)) {}
-
-  std::string monitor;
-  double min_delta = 0;
-  std::string mode = "auto";
-  bool warned = false;
-
-  void set_mode(const std::string& which) {
-    if (which != "auto" && which != "min" && which != "max") throw Error("mode is \"auto\", \"min\" or \"max\", not \"" + which + "\"");
-    mode = which;
-  }
-  bool upwards() const {
-    if (mode != "auto") return mode == "max";
-    const auto ends_in = [this](const std::string& end) {
-      return monitor.size() >= end.size() && monitor.compare(monitor.size() - end.size(), end.size(), end) == 0;
-    };
-    return ends_in("accuracy") || ends_in("acc") || ends_in("auc");
-  }
-  double worst() const { return upwards() ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity(); }
-  bool is_better(double value, double than) const { return upwards() ? value - min_delta > than : value + min_delta < than; }
-  // Nothing when the epoch has no such value; that is said once.
-  std::optional<double> value(const TrainingEvent& event, const char* who) {
-    const auto found = event.logs->find(monitor);
-    if (found != event.logs->end()) return found->second;
-    if (!warned) {
-      std::string known;
-      for (const auto& [name, ignored] : *event.logs) known += (known.empty() ? "" : ", ") + name;
-      std::cerr << "Warning: " << who << " watches " << monitor << ", which is not there; there are: " << known << "\n";
-    }
-    warned = true;
-    return std::nullopt;
-  }
-};
-
-}  // namespace
 
 struct EarlyStopping::State : Watch {
   using Watch::Watch;

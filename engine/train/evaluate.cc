@@ -16,13 +16,13 @@ std::map<std::string, double> Model::evaluate(const Dataset& data) {
   Batch batch;
   while (batches->next(batch)) {
     impl_->check_batch(batch.x, batch.y);
-    impl_->step->evaluate(batch.x, batch.y);
+    impl_->step->evaluate(batch.x, batch.y, batch.w);
   }
   return impl_->logs();
 }
 
-std::map<std::string, double> Model::evaluate(const Array& x, const Array& y, std::int64_t batch_size) {
-  return evaluate(Dataset::from_arrays(x, y).batch(batch_size));
+std::map<std::string, double> Model::evaluate(const Array& x, const Array& y, std::int64_t batch_size, const Array& sample_weight) {
+  return evaluate(Dataset::from_arrays(x, y, sample_weight).batch(batch_size));
 }
 
 Array Model::predict(const Array& x, std::int64_t batch_size) {
@@ -39,19 +39,20 @@ Array Model::predict(const Array& x, std::int64_t batch_size) {
   return outputs;
 }
 
-std::map<std::string, double> Model::train_on_batch(const Array& x, const Array& y) {
+std::map<std::string, double> Model::train_on_batch(const Array& x, const Array& y, const Array& sample_weight) {
   impl_->require_compiled("train_on_batch");
   if (x.shape().rank() < 1) throw Error("train_on_batch: the input is empty: an array of samples is wanted");
   impl_->build(x.shape().sample());
   impl_->require_trainable("train_on_batch");
   impl_->check_batch(x, y);
   impl_->step->clear_totals();
-  impl_->step->train(x, y);
+  impl_->fresh = false;
+  impl_->step->train(x, y, sample_weight);
   return impl_->logs();
 }
 
-std::map<std::string, double> Model::test_on_batch(const Array& x, const Array& y) {
-  return evaluate(x, y, std::max<std::int64_t>(1, x.samples()));
+std::map<std::string, double> Model::test_on_batch(const Array& x, const Array& y, const Array& sample_weight) {
+  return evaluate(x, y, std::max<std::int64_t>(1, x.samples()), sample_weight);
 }
 
 }  // namespace lockstep

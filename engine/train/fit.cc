@@ -1,4 +1,6 @@
 // The training loop: epochs, batches, validation, callbacks, progress, trace.
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "lockstep/model.h"
@@ -18,6 +20,9 @@ class Training {
     if (data_.batch_size() == 0) throw Error("fit: the data set is not batched; add .batch(64 * strategy.num_replicas_in_sync())");
     impl_.build(data_.sample_shape());
     impl_.require_trainable("fit");
+    if (!options_.class_weight_.empty() && !options_.sample_weight_.empty())
+      throw Error("fit: class_weight and sample_weight can't be used together");
+    impl_.fresh = false;
     start_trace();
     call(&Callback::on_train_begin, options_.initial_epoch_, 0, nullptr);
     for (int epoch = options_.initial_epoch_; epoch < options_.epochs_ && !history_.stopped; ++epoch) run_epoch(epoch);
@@ -36,15 +41,38 @@ class Training {
     const auto batches = data_.iterate(epoch);
     Batch batch;
     std::int64_t done = 0;
+    const std::int64_t skipped = epoch == options_.initial_epoch_ ? options_.initial_batch_ : 0;
+    while (done < skipped && batches->next(batch)) ++done;
     while ((steps < 0 || done < steps) && !history_.stopped && batches->next(batch)) {
       impl_.check_batch(batch.x, batch.y);
-      impl_.step->train(batch.x, batch.y);
+      if (!options_.class_weight_.empty()) batch.w = weights_by_class(batch);
+      impl_.step->train(batch.x, batch.y, batch.w);
       ++done;
       after_batch(epoch, done, batch.x.samples());
       agree_to_stop();
     }
-    if (done == 0) throw Error("fit: the data set gave no batch");
+    if (done == skipped) throw Error("fit: the data set gave no batch");
     finish_epoch(epoch, done);
+  }
+
+  // The label is a whole number, or the place of the largest target.
+  Array weights_by_class(const Batch& batch) const {
+    if (!batch.w.empty()) throw Error("fit: class_weight can't be used with samples that bring weights of their own");
+    Array weights(Shape{batch.x.samples()});
+    const std::int64_t width = batch.y.size() / batch.y.samples();
+    for (std::int64_t i = 0; i < batch.y.samples(); ++i) {
+      int label = 0;
+      if (batch.y.dtype() == DType::int32) {
+        label = batch.y.data<std::int32_t>()[i * width];
+      } else {
+        const float* targets = batch.y.data<float>() + i * width;
+        label =
+            width == 1 ? static_cast<int>(std::lround(targets[0])) : static_cast<int>(std::max_element(targets, targets + width) - targets);
+      }
+      const auto found = options_.class_weight_.find(label);
+      weights.data<float>()[i] = found == options_.class_weight_.end() ? 1.0F : found->second;
+    }
+    return weights;
   }
 
   void after_batch(int epoch, std::int64_t done, std::int64_t samples) {
@@ -79,7 +107,7 @@ class Training {
     if (options_.validation_data_)
       results = model_.evaluate(*options_.validation_data_);
     else if (!options_.validation_x_.empty())
-      results = model_.evaluate(options_.validation_x_, options_.validation_y_, options_.batch_size_);
+      results = model_.evaluate(options_.validation_x_, options_.validation_y_, options_.batch_size_, options_.validation_weight_);
     for (const auto& [name, value] : results) logs["val_" + name] = value;
   }
 
@@ -123,7 +151,7 @@ History Model::fit(const Dataset& data, const FitOptions& options) { return Trai
 History Model::fit(const Array& x, const Array& y, const FitOptions& options) {
   if (x.samples() != y.samples())
     throw Error("fit: x has " + std::to_string(x.samples()) + " samples and y has " + std::to_string(y.samples()) + ": they must be equal");
-  Dataset data = Dataset::from_arrays(x, y);
+  Dataset data = Dataset::from_arrays(x, y, options.sample_weight_);
   if (options.shuffle_) data = data.shuffle(x.samples(), options.seed_);
   return fit(data.batch(options.batch_size_), options);
 }

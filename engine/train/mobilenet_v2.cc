@@ -87,10 +87,10 @@ Model MobileNetV2(const MobileNetV2Options& options) {
   if (!(options.alpha_ > 0)) throw Error("MobileNetV2: alpha must be positive, not " + std::to_string(options.alpha_));
   if (options.include_top_ && options.classes_ < 1)
     throw Error("MobileNetV2: classes must be positive, not " + std::to_string(options.classes_));
-  if (!options.pooling_.empty() && options.pooling_ != "avg")
-    throw Error("MobileNetV2: there is no pooling \"" + options.pooling_ + "\"; there are \"\" and \"avg\"");
-  if (!options.weights_.empty())
-    throw Error("MobileNetV2: weights(\"" + options.weights_ + "\") are not here; make the model without and use set_weights");
+  if (!options.pooling_.empty() && options.pooling_ != "avg" && options.pooling_ != "max")
+    throw Error("MobileNetV2: there is no pooling \"" + options.pooling_ + "\"; there are \"\", \"avg\" and \"max\"");
+  if (options.weights_ == "imagenet")
+    throw Error("MobileNetV2: ImageNet's weights are not part of this program: weights(path) takes a file of them, such as Keras' .h5");
 
   const Normalisation how{options.momentum_, options.epsilon_};
   const KerasTensor first = options.input_tensor_ ? KerasTensor(options.input_tensor_) : static_cast<KerasTensor>(Input(sample));
@@ -103,9 +103,14 @@ Model MobileNetV2(const MobileNetV2Options& options) {
   x = Conv2D(options.alpha_ > 1 ? make_divisible(1280 * options.alpha_) : 1280, 1).use_bias(false).name("Conv_1")(x);
   x = normalise(x, how, "Conv_1_bn");
   x = ReLU(6).name("out_relu")(x);
-  if (options.include_top_ || options.pooling_ == "avg") x = GlobalAveragePooling2D()(x);
+  if (options.include_top_ || options.pooling_ == "avg")
+    x = GlobalAveragePooling2D()(x);
+  else if (options.pooling_ == "max")
+    x = GlobalMaxPooling2D()(x);
   if (options.include_top_) x = Dense(options.classes_, options.classifier_activation_).name("predictions")(x);
-  return Model(input, x, options.name_.empty() ? default_name(options.alpha_, sample[0]) : options.name_);
+  Model model(input, x, options.name_.empty() ? default_name(options.alpha_, sample[0]) : options.name_);
+  if (!options.weights_.empty()) load_mobilenet_v2_weights(model, options.weights_);
+  return model;
 }
 
 }  // namespace lockstep::applications

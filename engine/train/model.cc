@@ -52,11 +52,13 @@ Model::Model(const KerasTensor& input, const KerasTensor& output, const std::str
   impl_->build(input.shape());
 }
 
-void Model::compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& metrics) {
+void Model::compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& metrics, const std::vector<Metric>& weighted_metrics) {
   impl_->optimizer = optimizer.impl();
   impl_->loss = loss.impl();
   impl_->metrics.clear();
   for (const Metric& metric : metrics) impl_->metrics.push_back(metric.impl());
+  for (const Metric& metric : weighted_metrics) impl_->metrics.push_back(metric.impl());
+  impl_->weighted_metrics = weighted_metrics.size();
   if (impl_->metrics.size() + 1 > Replica::kSums) throw Error("compile: at most " + std::to_string(Replica::kSums - 1) + " metrics");
   impl_->compiled = true;
   impl_->rebuild_where_frozen();
@@ -87,11 +89,8 @@ void Model::set_trainable(bool yes) {
 void Model::set_seed(std::uint64_t seed) {
   impl_->options.seed = seed;
   if (!impl_->step) return;
-  if (impl_->step->iterations() > 0) throw Error("set_seed: the model was trained already");
-  const Shape sample = impl_->graph->input();
-  impl_->step.reset();
-  impl_->graph.reset();
-  impl_->build(sample);
+  impl_->step->set_seed(seed);
+  if (impl_->fresh) impl_->initialize_variables();
 }
 
 void Model::check_mirrored(bool yes) {
@@ -121,7 +120,16 @@ std::int64_t Model::count_trainable_params() const {
 
 std::string Model::summary() const {
   impl_->require_built("summary");
-  return summary_text(*impl_->graph, impl_->name);
+  std::optional<OptimizerSize> optimizer;
+  if (impl_->compiled && impl_->step->iterations() > 0) {
+    // A count of steps (64 bits), a learning rate unless it follows a schedule, Nadam's product of momenta, and the slots.
+    std::int64_t trained = 0;
+    for (const VariableSpec& spec : impl_->graph->layout().specs()) trained += spec.trainable ? spec.shape.size() : 0;
+    const std::int64_t floats = trained * impl_->optimizer->slots() + (impl_->optimizer->follows_schedule() ? 0 : 1) +
+                                (impl_->optimizer->name() == "nadam" ? 1 : 0);
+    optimizer = OptimizerSize{floats + 1, floats * 4 + 8};
+  }
+  return summary_text(*impl_->graph, impl_->name, optimizer);
 }
 
 std::int64_t Model::iterations() const { return impl_->step ? impl_->step->iterations() : 0; }
@@ -168,6 +176,7 @@ void Model::set_weights(const std::vector<NamedArray>& weights) {
     write(first, first.variables().variable(index), weight.values.data<float>());
   }
   impl_->step->replicate();
+  impl_->fresh = false;
 }
 
 // Where variables lie depends on which are trained, so freezing or thawing a layer makes them anew, with the values they had.
@@ -223,7 +232,7 @@ void Model::Impl::initialize_variables() {
   step->replicate();
 }
 
-void Model::Impl::hand_over_training() { step->set_training(loss, optimizer, metrics); }
+void Model::Impl::hand_over_training() { step->set_training(loss, optimizer, metrics, weighted_metrics); }
 
 void Model::Impl::require_built(const char* what) const {
   if (!step)
@@ -259,7 +268,10 @@ Logs Model::Impl::logs(bool all_workers) const {
   const MirroredStep::Totals totals = step->totals(all_workers);
   const double samples = std::max<double>(1, static_cast<double>(totals.samples));
   Logs logs{{"loss", totals.sums.empty() ? 0 : totals.sums[0] / samples}};
-  for (std::size_t i = 0; i < metrics.size(); ++i) logs[metrics[i]->name()] = totals.sums[i + 1] / samples;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const bool weighted = i + weighted_metrics >= metrics.size();
+    logs[metrics[i]->name()] = !weighted ? totals.sums[i + 1] / samples : totals.weights != 0 ? totals.sums[i + 1] / totals.weights : 0;
+  }
   return logs;
 }
 

@@ -19,9 +19,11 @@ struct Model::Impl {
   Strategy strategy = Strategy::current();
   StepOptions options;
   bool compiled = false;
+  bool fresh = true;  // the variables are still those the seed gave
   std::shared_ptr<OptimizerImpl> optimizer;
   std::shared_ptr<LossImpl> loss;
-  std::vector<std::shared_ptr<MetricImpl>> metrics;
+  std::vector<std::shared_ptr<MetricImpl>> metrics;  // the weighted ones last
+  std::size_t weighted_metrics = 0;
   std::unique_ptr<Tracer> tracer;
   std::unique_ptr<Graph> graph;        // made by build
   std::unique_ptr<MirroredStep> step;  // made by build; refers to graph and tracer, so it goes first

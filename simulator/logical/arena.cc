@@ -112,7 +112,7 @@ Buffer Arena::allocate(std::size_t bytes, const std::string& owner) {
   const std::lock_guard lock(state_->mutex);
   const std::size_t size = rounded(bytes);
   if (size < bytes || size > state_->limit || state_->used > state_->limit - size) {
-    throw Error(refusal(*state_, bytes, owner, "that is past its memory limit"));
+    throw OutOfMemory(refusal(*state_, bytes, owner, "that is past its memory limit"));
   }
   void* data = nullptr;
   if (size > 0) {
@@ -120,8 +120,8 @@ Buffer Arena::allocate(std::size_t bytes, const std::string& owner) {
     const cudaError_t status = cudaMalloc(&data, size);
     if (status == cudaErrorMemoryAllocation) {
       static_cast<void>(cudaGetLastError());
-      throw Error(refusal(*state_, bytes, owner,
-                          "the GPU itself is full, its limit notwithstanding (another program, or another logical GPU of it)"));
+      throw OutOfMemory(refusal(*state_, bytes, owner,
+                                "the GPU itself is full, its limit notwithstanding (another program, or another logical GPU of it)"));
     }
     check_call(status, "cudaMalloc(&data, size)", __FILE__, __LINE__);
   }

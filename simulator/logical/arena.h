@@ -6,7 +6,15 @@
 #include <memory>
 #include <string>
 
+#include "lockstep/error.h"
+
 namespace lockstep {
+
+// Not enough memory: who asked for how much, the limit, and who holds what.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
 
 class Arena;
 
@@ -37,7 +45,7 @@ class Arena {
  public:
   Arena(int physical, std::size_t limit_bytes, std::string gpu_name);
 
-  // Throws an Error that says who asked for how much, the limit, and who holds what, largest first.
+  // Throws OutOfMemory, which says who asked for how much, the limit, and who holds what, largest first.
   // `owner` reads like "replica 1: activations (batch 64)".
   Buffer allocate(std::size_t bytes, const std::string& owner);
 

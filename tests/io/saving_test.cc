@@ -195,5 +195,66 @@ TEST(Hdf5, ListsTooLongForAnAttributeAreCutAndJoined) {
   EXPECT_TRUE(reader.texts("g", "none").empty());
 }
 
+// A schedule is in the file, and goes on where it was.
+TEST(SavedSchedules, GoOnExactly) {
+  const io_test::Folder folder;
+  const std::vector<LearningRate> rates = {ExponentialDecay(1e-2F, 3, 0.7F), ExponentialDecay(1e-2F, 2, 0.5F, true),
+                                           CosineDecay(1e-2F, 8, 0.1F), PiecewiseConstantDecay({2, 4}, {1e-2F, 5e-3F, 1e-3F})};
+  for (const LearningRate& rate : rates) {
+    for (const char* name : {"a.keras", "a.h5"}) {
+      Sequential whole = io_test::small_model(Nadam(rate)), parts = io_test::small_model(Nadam(rate));
+      io_test::train(whole, 0, 6);
+      io_test::train(parts, 0, 3);
+      parts.save(folder.file(name));
+      Model again = load_model(folder.file(name));
+      io_test::train(again, 3, 3);
+      EXPECT_EQ(again.checksums(), whole.checksums()) << name << ", " << rate.description().class_name;
+    }
+  }
+  // A function of one's own can't be written down: the rate it had is.
+  Sequential own = io_test::small_model(Adam(LearningRate([](std::int64_t step) { return step < 2 ? 0.01F : 0.25F; })));
+  io_test::train(own, 0, 2);
+  own.save(folder.file("own.keras"));
+  EXPECT_FLOAT_EQ(load_model(folder.file("own.keras")).optimizer().learning_rate(), 0.25F);
+}
+
+TEST(SavedOptimizers, KeepHowTheySeeEmbeddingGradients) {
+  const io_test::Folder folder;
+  const auto make = [] {
+    Sequential model({Embedding(6, 3).input_shape({4}), Flatten(), Dense(2)});
+    model.set_seed(3);
+    model.compile(Adam(1e-2F).embedding_gradients("keras"), SparseCategoricalCrossentropy().from_logits(), {},
+                  {SparseCategoricalAccuracy("weighted")});
+    return model;
+  };
+  const Array x(Shape{2, 4}, std::vector<std::int32_t>{0, 0, 1, 5, 2, 0, 0, 3}), y(Shape{2}, std::vector<std::int32_t>{0, 1});
+  Sequential whole = make(), parts = make();
+  for (int i = 0; i < 4; ++i) whole.train_on_batch(x, y);
+  for (int i = 0; i < 2; ++i) parts.train_on_batch(x, y);
+  for (const char* name : {"a.keras", "a.h5"}) {
+    parts.save(folder.file(name));
+    Model again = load_model(folder.file(name));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(again.train_on_batch(x, y).count("weighted"), 1U);
+    EXPECT_EQ(again.checksums(), whole.checksums()) << name;
+  }
+}
+
+TEST(SavedLayers, ActivationsAndPoolingComeBack) {
+  const io_test::Folder folder;
+  for (const char* activation : {"linear", "relu", "relu6", "sigmoid", "tanh", "softmax"}) {
+    Sequential model({Conv2D(3, 3, activation).input_shape({6, 6, 1}), Activation(activation), GlobalMaxPooling2D(), Dense(3, activation)});
+    model.set_seed(1);
+    const io_test::Batch samples = io_test::batch(1);
+    for (const char* name : {"a.keras", "a.h5"}) {
+      model.save(folder.file(name));
+      Model again = load_model(folder.file(name));
+      const Array one = model.predict(samples.x), two = again.predict(samples.x);
+      EXPECT_EQ(std::vector<float>(one.data<float>(), one.data<float>() + one.size()),
+                std::vector<float>(two.data<float>(), two.data<float>() + two.size()))
+          << name << ", " << activation;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep

@@ -23,9 +23,9 @@ class Ops : public OpTest {
 };
 
 TEST_F(Ops, KnowKerasActivationsByName) {
-  EXPECT_EQ(parse_activation("relu"), Activation::relu);
-  EXPECT_EQ(parse_activation(""), Activation::linear);
-  EXPECT_EQ(to_string(Activation::softmax), "softmax");
+  EXPECT_EQ(parse_activation("relu"), ActivationKind::relu);
+  EXPECT_EQ(parse_activation(""), ActivationKind::linear);
+  EXPECT_EQ(to_string(ActivationKind::softmax), "softmax");
   try {
     parse_activation("relux");
     FAIL();
@@ -37,7 +37,7 @@ TEST_F(Ops, KnowKerasActivationsByName) {
 TEST_F(Ops, ActivationGradientSumsTheBiasOverAllRows) {
   Random random(2);
   for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{3, 5}, {1000, 32}, {70000, 7}}) {
-    for (const Activation activation : {Activation::linear, Activation::relu}) {
+    for (const ActivationKind activation : {ActivationKind::linear, ActivationKind::relu}) {
       auto outputs = normal(random, rows * columns);
       for (float& value : outputs) value = std::max(value, 0.0F);
       auto gradients = normal(random, rows * columns);
@@ -47,7 +47,7 @@ TEST_F(Ops, ActivationGradientSumsTheBiasOverAllRows) {
       ops::activation_gradient(context(ops::bias_gradient_scratch(rows, columns)), y, activation, dy, dbias);
       std::vector<double> expected(static_cast<std::size_t>(columns));
       for (std::size_t i = 0; i < gradients.size(); ++i) {
-        if (activation == Activation::relu && outputs[i] == 0) gradients[i] = 0;
+        if (activation == ActivationKind::relu && outputs[i] == 0) gradients[i] = 0;
         expected[i % expected.size()] += gradients[i];
       }
       EXPECT_EQ(read(dy), gradients);
@@ -59,7 +59,7 @@ TEST_F(Ops, ActivationGradientSumsTheBiasOverAllRows) {
 TEST_F(Ops, AnEmptyShardHasZeroBiasGradient) {
   const Tensor dbias = empty(Shape{6});
   const Tensor none(dbias.raw(), Shape{0, 6});
-  ops::activation_gradient(context(), none, Activation::relu, none, dbias);
+  ops::activation_gradient(context(), none, ActivationKind::relu, none, dbias);
   EXPECT_EQ(read(dbias), std::vector<float>(6, 0));
 }
 
@@ -72,7 +72,7 @@ TEST_F(Ops, ALossAndItsMetricsAddUpInSlots) {
   ops::sparse_cross_entropy(context(), logits, label, 0.5F, losses, gradient);
   for (int i = 0; i < 2; ++i) {
     ops::add_to_sum(context(), losses, static_cast<double*>(sums.raw()), 1);
-    ops::add_correct(context(), logits, label, static_cast<double*>(sums.raw()), 3);
+    ops::add_correct(context(), logits, label, Tensor(), static_cast<double*>(sums.raw()), 3);
   }
   const auto d = read(gradient);
   EXPECT_NEAR(d[0], 0.5 / 3, 1e-6);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -109,6 +110,71 @@ TEST(CSVLogger, WritesALineAnEpoch) {
   EXPECT_EQ(lines[1].substr(0, 2), "0,");
   EXPECT_NEAR(std::stod(lines[2].substr(2)), history.history.at("loss")[1], 1e-12);
   EXPECT_EQ(lines[3].substr(0, 2), "0,");
+}
+
+class Checkpoints : public ::testing::Test {
+ protected:
+  Checkpoints() : folder_(std::filesystem::temp_directory_path() / ("lockstep_checkpoints_" + std::to_string(std::random_device()()))) {}
+  ~Checkpoints() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  std::filesystem::path folder_;
+};
+
+TEST_F(Checkpoints, FillInEpochAndValuesAndCanBeLoaded) {
+  const Line line = make_line();
+  Sequential model = make_model(SGD(0.1F));
+  ModelCheckpoint checkpoint(path("deep/{epoch:02d}-{val_loss:.2f}.keras"));
+  const History history = model.fit(line.x, line.y, options(2).validation(line.x, line.y).callback(checkpoint));
+  char name[32];
+  std::snprintf(name, sizeof name, "deep/02-%.2f.keras", history.last("val_loss"));
+  EXPECT_EQ(checkpoint.last_saved(), path(name));
+  EXPECT_EQ(load_model(path(name)).checksums(), model.checksums());
+}
+
+// A rate that makes the loss grow: only the first epoch is saved.
+TEST_F(Checkpoints, BestOnlyKeepsTheBest) {
+  const Line line = make_line();
+  Sequential model = make_model(SGD(4.0F));
+  ModelCheckpoint best(path("{epoch}.weights.h5"), "loss");
+  best.save_best_only().save_weights_only();
+  const History history = model.fit(line.x, line.y, options(4).callback(best));
+  EXPECT_EQ(files(), std::vector<std::string>{"1.weights.h5"});
+  EXPECT_EQ(best.best(), history.history.at("loss")[0]);
+  ModelCheckpoint highest(path("high-{epoch}.weights.h5"), "loss");
+  highest.save_best_only().save_weights_only().mode("max").initial_value_threshold(-1);
+  model.fit(line.x, line.y, options(2).callback(highest));
+  EXPECT_EQ(files().size(), 3U) << "a loss that grows is better each time where higher is better";
+}
+
+TEST_F(Checkpoints, SavesEverySoManyBatches) {
+  const Line line = make_line();
+  Sequential model = make_model(SGD(0.01F));
+  ModelCheckpoint often(path("{epoch}-{batch}.h5"));
+  often.save_freq(3);
+  model.fit(line.x, line.y, options(2).batch_size(8).callback(often));  // four batches an epoch
+  EXPECT_EQ(files(), (std::vector<std::string>{"1-3.h5", "2-2.h5"}));
+}
+
+TEST_F(Checkpoints, WrongPathsAreSentences) {
+  const Line line = make_line();
+  Sequential model = make_model(SGD(0.01F));
+  const auto fit = [&](const ModelCheckpoint& checkpoint) { model.fit(line.x, line.y, options(1).callback(checkpoint)); };
+  EXPECT_THROW(fit(ModelCheckpoint(path("x.txt"))), Error);
+  EXPECT_THROW(fit(ModelCheckpoint(path("x.keras")).save_weights_only()), Error);
+  EXPECT_THROW(fit(ModelCheckpoint(path("{val_acc}.keras"))), Error);
+  EXPECT_THROW(fit(ModelCheckpoint(path("{epoch:q}.keras"))), Error);
+  EXPECT_THROW(fit(ModelCheckpoint(path("{epoch.keras"))), Error);
+  EXPECT_THROW(ModelCheckpoint("x.keras").save_freq(0), Error);
+  EXPECT_THROW(ModelCheckpoint("x.keras").save_freq("batch"), Error);
 }
 
 // One step from known weights with a gradient of norm 5, (3, 4).

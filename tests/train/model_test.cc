@@ -100,6 +100,53 @@ TEST(Model, TheSameSeedGivesTheSameBits) {
   EXPECT_NE(sums[0], sums[2]);
 }
 
+// Functional models, and those whose first layer has an input_shape, have their variables before a seed can be set.
+TEST(Model, ASeedCountsForModelsThatAreBuiltAtOnce) {
+  const auto functional = [](std::uint64_t seed) {
+    const Input input({9, 9, 1});
+    const KerasTensor x = input;
+    Model model(x, Dense(3)(Dropout(0.5F)(Flatten()(x))));
+    model.set_seed(seed);
+    model.compile("adam", SparseCategoricalCrossentropy().from_logits());
+    return model;
+  };
+  Model a = functional(5), b = functional(5), c = functional(6);
+  EXPECT_EQ(a.checksums(), b.checksums());
+  EXPECT_NE(a.checksums(), c.checksums());
+  // The seed a chain has from the start gives the same first weights.
+  Sequential chain({Flatten(), Dense(3)});
+  chain.set_seed(5);
+  chain.build({9, 9, 1});
+  const Array one = chain.get_weights()[0].values, other = a.get_weights()[0].values;
+  EXPECT_EQ(std::vector<float>(one.data<float>(), one.data<float>() + one.size()),
+            std::vector<float>(other.data<float>(), other.data<float>() + other.size()));
+
+  const Toy toy = make_toy(16);
+  a.train_on_batch(toy.x, toy.y);
+  b.train_on_batch(toy.x, toy.y);
+  EXPECT_EQ(a.checksums(), b.checksums());
+  const auto trained = b.checksums();
+  b.set_seed(9);
+  EXPECT_EQ(b.checksums(), trained) << "trained weights stay";
+  a.train_on_batch(toy.x, toy.y);
+  b.train_on_batch(toy.x, toy.y);
+  EXPECT_NE(a.checksums(), b.checksums()) << "what dropout draws follows the new seed";
+}
+
+TEST(Model, ARunTakenUpInTheMiddleOfAnEpochEndsWithTheSameBits) {
+  const Toy toy = make_toy(96);
+  const auto options = [] { return FitOptions().batch_size(32).seed(4).verbose(Verbose::silent); };
+  Sequential whole = make_model(3), parts = make_model(3);
+  whole.fit(toy.x, toy.y, options().epochs(3));
+  Callback stop;
+  stop.on_batch_end = [](TrainingEvent& event) { event.stop = event.epoch == 1 && event.batch == 0; };
+  parts.fit(toy.x, toy.y, options().epochs(3).callback(stop));
+  EXPECT_EQ(parts.iterations(), 4);
+  parts.fit(toy.x, toy.y, options().initial_epoch(1).initial_batch(1).epochs(3));
+  EXPECT_EQ(parts.iterations(), whole.iterations());
+  EXPECT_EQ(parts.checksums(), whole.checksums());
+}
+
 TEST(Model, WeightsGoOutAndComeBack) {
   const Toy toy = make_toy(16);
   Sequential a = make_model(1), b = make_model(2);

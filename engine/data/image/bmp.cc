@@ -37,6 +37,8 @@ class Bmp {
     // Plain rows are there whole or not at all, so nothing is taken for a size the file can't have; runs may stop anywhere.
     check_image_size("BMP", height_, width_);
     if (compression_ == kRle8 || compression_ == kRle4) {
+      // Two bytes fill 255 pixels at most: a small file that claims a huge picture costs neither its memory nor its time.
+      if (height_ * width_ > 256 * std::uint64_t{count_}) file_.fail("it claims more pixels than its bytes can fill");
       Image image = make_image("BMP", height_, width_);
       fill(image);
       read_runs(image);

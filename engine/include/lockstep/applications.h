@@ -17,10 +17,10 @@ class MobileNetV2Options {
   MobileNetV2Options& input_tensor(const KerasTensor& tensor) { return input_tensor_ = tensor.node(), *this; }
   MobileNetV2Options& alpha(double width) { return alpha_ = width, *this; }  // 1 is the paper's width
   MobileNetV2Options& include_top(bool yes) { return include_top_ = yes, *this; }
-  MobileNetV2Options& pooling(const std::string& how) { return pooling_ = how, *this; }  // without top: "" or "avg"
+  MobileNetV2Options& pooling(const std::string& how) { return pooling_ = how, *this; }  // without top: "", "avg" or "max"
   MobileNetV2Options& classes(int n) { return classes_ = n, *this; }
   MobileNetV2Options& classifier_activation(const std::string& name) { return classifier_activation_ = name, *this; }  // "" gives logits
-  MobileNetV2Options& weights(const std::string& which) { return weights_ = which, *this; }  // "" (random); others by set_weights
+  MobileNetV2Options& weights(const std::string& path) { return weights_ = path, *this; }  // "" (random), or a file of weights
   // Beyond Keras: of every BatchNormalization. 0.999 needs some thousand steps before inference is of use; short runs want less.
   MobileNetV2Options& batch_norm(float momentum, float epsilon = 1e-3F) { return momentum_ = momentum, epsilon_ = epsilon, *this; }
   MobileNetV2Options& name(const std::string& name) { return name_ = name, *this; }

@@ -70,6 +70,25 @@ class ReduceLROnPlateau : public Callback {
   std::shared_ptr<State> state_;
 };
 
+// Saves the model after every epoch. The path may name values: "weights.{epoch:02d}-{val_loss:.2f}.keras"; epochs count from 1 there.
+// Folders that are missing are made.
+class ModelCheckpoint : public Callback {
+ public:
+  explicit ModelCheckpoint(const std::string& filepath, const std::string& monitor = "val_loss");
+  ModelCheckpoint& save_best_only(bool yes = true);        // only where `monitor` became better
+  ModelCheckpoint& save_weights_only(bool yes = true);     // then the path ends in ".weights.h5", else in ".keras" or ".h5"
+  ModelCheckpoint& mode(const std::string& mode);          // as EarlyStopping's
+  ModelCheckpoint& save_freq(const std::string& epoch);    // "epoch", the default
+  ModelCheckpoint& save_freq(std::int64_t batches);        // after so many batches instead
+  ModelCheckpoint& initial_value_threshold(double value);  // to be beaten from the start
+  double best() const;
+  std::string last_saved() const;  // the path; empty when nothing was saved
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
 // A line an epoch: its number, then the values in the order of their names, which stand in the first line.
 class CSVLogger : public Callback {
  public:

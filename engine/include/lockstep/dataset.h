@@ -1,4 +1,4 @@
-// Streams of (sample, label) pairs, in the manner of tf.data: lazily shuffled, batched, repeated.
+// Streams of samples with their labels and perhaps weights, in the manner of tf.data: lazily shuffled, batched, repeated.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,18 @@ namespace lockstep {
 
 // A batch, or a sample when nothing was batched. In a batch x and y have the same number of samples; a sample has no such
 // extent: x is (28, 28, 1) and y a scalar, (). y is empty when the dataset was made without labels.
+// w is empty unless samples have weights: float32, one number a sample.
 struct Batch {
   Array x;
   Array y;
+  Array w{};
 };
 
 // A handle on a recipe; running it twice gives the same elements unless `shuffle` reshuffles (as tf.data does, each epoch).
 // Which elements an epoch has, and in which order, follows from the recipe and the epoch's number alone.
 class Dataset {
  public:
-  static Dataset from_arrays(Array x, Array y);
+  static Dataset from_arrays(Array x, Array y, Array sample_weight = {});
 
   // Draws from a buffer of that many elements which is refilled as it empties: a buffer as large as the dataset gives every
   // order the same chance, a smaller one moves no element forward by `buffer` places or more.

@@ -83,7 +83,8 @@ class Input : public LayerOptions<Input> {
   operator KerasTensor() const;  // NOLINT(google-explicit-constructor): Keras' Input is a tensor
 };
 
-// Images (height, width, channels) -> (height', width', filters). Activations: "", "linear", "relu", "softmax".
+// Images (height, width, channels) -> (height', width', filters). Activations by name, here and in other
+// layers: "" or "linear", "relu", "relu6", "sigmoid", "softmax", "tanh".
 class Conv2D : public LayerOptions<Conv2D> {
  public:
   Conv2D(int filters, Extent2D kernel_size, const std::string& activation = "");
@@ -139,6 +140,13 @@ class GlobalAveragePooling2D : public LayerOptions<GlobalAveragePooling2D> {
  public:
   GlobalAveragePooling2D();
   GlobalAveragePooling2D keepdims(bool yes);  // (1, 1, channels)
+};
+
+// ... or the largest value of all pixels.
+class GlobalMaxPooling2D : public LayerOptions<GlobalMaxPooling2D> {
+ public:
+  GlobalMaxPooling2D();
+  GlobalMaxPooling2D keepdims(bool yes);  // (1, 1, channels)
 };
 
 // Zeros around an image: so many on all sides, {vertical, horizontal}, or each side by itself.
@@ -198,6 +206,12 @@ class Dense : public LayerOptions<Dense> {
 class ReLU : public LayerOptions<ReLU> {
  public:
   explicit ReLU(float max_value = std::numeric_limits<float>::infinity());
+};
+
+// By name: Activation("sigmoid").
+class Activation : public LayerOptions<Activation> {
+ public:
+  explicit Activation(const std::string& activation);
 };
 
 // Over the last axis.

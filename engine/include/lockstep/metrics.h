@@ -50,4 +50,19 @@ class BinaryAccuracy : public Metric {
   explicit BinaryAccuracy(float threshold = 0.5F, const std::string& name = "binary_accuracy");
 };
 
+// The mean of numbers a program gives it, perhaps weighted: for loops of one's own.
+//   Mean loss("loss"); loss.update_state(logs.at("loss"), samples); loss.result();
+class Mean {
+ public:
+  explicit Mean(std::string name = "mean") : name_(std::move(name)) {}
+  const std::string& name() const { return name_; }
+  void update_state(double value, double sample_weight = 1) { total_ += value * sample_weight, count_ += sample_weight; }
+  double result() const { return count_ != 0 ? total_ / count_ : 0; }  // 0 before the first value, as Keras says
+  void reset_state() { total_ = count_ = 0; }
+
+ private:
+  std::string name_;
+  double total_ = 0, count_ = 0;
+};
+
 }  // namespace lockstep

@@ -39,11 +39,19 @@ class FitOptions {
  public:
   FitOptions& epochs(int n) { return epochs_ = n, *this; }
   FitOptions& initial_epoch(int n) { return initial_epoch_ = n, *this; }
+  // Beyond Keras: batches of the first epoch to leave out, for a run that is taken up in the middle of one.
+  FitOptions& initial_batch(std::int64_t n) { return initial_batch_ = n, *this; }
   FitOptions& batch_size(std::int64_t global) { return batch_size_ = global, *this; }  // of arrays; default 32, over all replicas
   FitOptions& shuffle(bool yes) { return shuffle_ = yes, *this; }                      // of arrays, each epoch
   FitOptions& seed(std::uint64_t seed) { return seed_ = seed, *this; }                 // of that shuffle
   FitOptions& steps_per_epoch(std::int64_t n) { return steps_per_epoch_ = n, *this; }
-  FitOptions& validation(Array x, Array y) { return validation_x_ = std::move(x), validation_y_ = std::move(y), *this; }
+  // One float32 a sample of the arrays: its loss counts so many times. Samples of a Dataset bring their own (Batch::w).
+  FitOptions& sample_weight(Array weights) { return sample_weight_ = std::move(weights), *this; }
+  // The same by label; a label that is not named counts 1. Not together with the weights of samples.
+  FitOptions& class_weight(std::map<int, float> weights) { return class_weight_ = std::move(weights), *this; }
+  FitOptions& validation(Array x, Array y, Array sample_weight = {}) {
+    return validation_x_ = std::move(x), validation_y_ = std::move(y), validation_weight_ = std::move(sample_weight), *this;
+  }
   FitOptions& validation(Dataset data) { return validation_data_ = std::make_shared<Dataset>(std::move(data)), *this; }
   FitOptions& verbose(Verbose how) { return verbose_ = how, *this; }
   FitOptions& callback(Callback callback) { return callbacks_.push_back(std::move(callback)), *this; }
@@ -55,11 +63,14 @@ class FitOptions {
   friend class Training;
   int epochs_ = 1;
   int initial_epoch_ = 0;
+  std::int64_t initial_batch_ = 0;
   std::int64_t batch_size_ = 32;
   bool shuffle_ = true;
   std::uint64_t seed_ = 0;
   std::int64_t steps_per_epoch_ = -1;
-  Array validation_x_, validation_y_;
+  Array sample_weight_;
+  std::map<int, float> class_weight_;
+  Array validation_x_, validation_y_, validation_weight_;
   std::shared_ptr<Dataset> validation_data_;
   Verbose verbose_ = Verbose::automatic;
   std::vector<Callback> callbacks_;
@@ -80,9 +91,10 @@ class Model {
   Model(const KerasTensor& input, const KerasTensor& output, const std::string& name = "functional");
 
   // Metrics by name or as objects: {"accuracy", SparseTopKCategoricalAccuracy(5)}. Compiling again starts the optimizer anew and keeps the
-  // weights.
-  void compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& metrics = {});
-  // Before the first use: everything random (first weights, dropout) follows from it.
+  // weights. Only `weighted_metrics` see the weights of samples: they are weighted means.
+  void compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& metrics = {}, const std::vector<Metric>& weighted_metrics = {});
+  // Everything random follows from it. Before the first use: first weights, dropout. Once weights were trained, set or loaded they stay,
+  // and only what layers draw from then on follows the new seed.
   void set_seed(std::uint64_t seed);
   // Compare all replicas' variables after every step; an Error names the first that differs.
   void check_mirrored(bool yes);
@@ -91,13 +103,13 @@ class Model {
   History fit(const Dataset& data, const FitOptions& options = {});
 
   // Values by name; batch_size is global, as everywhere.
-  std::map<std::string, double> evaluate(const Array& x, const Array& y, std::int64_t batch_size = 32);
+  std::map<std::string, double> evaluate(const Array& x, const Array& y, std::int64_t batch_size = 32, const Array& sample_weight = {});
   std::map<std::string, double> evaluate(const Dataset& data);
   Array predict(const Array& x, std::int64_t batch_size = 32);
 
   // One step on this global batch; the loss and metrics of this batch, before the update.
-  std::map<std::string, double> train_on_batch(const Array& x, const Array& y);
-  std::map<std::string, double> test_on_batch(const Array& x, const Array& y);
+  std::map<std::string, double> train_on_batch(const Array& x, const Array& y, const Array& sample_weight = {});
+  std::map<std::string, double> test_on_batch(const Array& x, const Array& y, const Array& sample_weight = {});
 
   // Variables in Keras' order. Setting them sets them on every replica.
   std::vector<NamedArray> get_weights() const;

@@ -2,6 +2,7 @@
 #include "activation_kernels.h"
 
 #include "kernel_case.h"
+#include "smooth_activation_kernels.h"
 
 namespace lockstep::testing {
 
@@ -149,6 +150,55 @@ std::vector<KernelCase> activation_cases() {
                        expect_close(dy.now(), expected, 1e-5);
                      };
                    }});
+  struct Smooth {
+    const char* name;
+    void (*forward)(View<float>);
+    double (*value)(double);
+  };
+  for (const Smooth& smooth : {Smooth{"sigmoid", kernels::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
+                               Smooth{"hyperbolic_tangent", kernels::hyperbolic_tangent, [](double x) { return std::tanh(x); }}}) {
+    cases.push_back({smooth.name, [smooth](Random& random, KernelInstance& instance) {
+                       const std::int64_t n = between(random, 1, 3000);
+                       std::vector<float> values = normal(random, n);
+                       for (float& value : values) value *= 8;  // far enough for both ends
+                       const auto y = instance.in_out(values);
+                       instance.shape = std::to_string(n);
+                       instance.start = [=](const Stream& s, Grid g) {
+                         launch(s, smooth.name, kernels::sigmoid_cost(n), g, smooth.forward, y.write());
+                       };
+                       instance.check = [=] {
+                         std::vector<double> expected;
+                         for (const float x : y.initial()) expected.push_back(smooth.value(x));
+                         expect_close(y.now(), expected, 1e-6);
+                       };
+                     }});
+  }
+  struct Slope {
+    const char* name;
+    void (*backward)(View<const float>, View<float>);
+    double (*slope)(double);  // from the output
+  };
+  for (const Slope& slope :
+       {Slope{"sigmoid_gradient", kernels::sigmoid_gradient, [](double y) { return y * (1 - y); }},
+        Slope{"hyperbolic_tangent_gradient", kernels::hyperbolic_tangent_gradient, [](double y) { return 1 - y * y; }}}) {
+    cases.push_back({slope.name, [slope](Random& random, KernelInstance& instance) {
+                       const std::int64_t n = between(random, 1, 3000);
+                       std::vector<float> outputs = normal(random, n);
+                       for (float& value : outputs) value = std::tanh(value);
+                       const auto y = instance.input(outputs);
+                       const auto dy = instance.in_out(normal(random, n));
+                       instance.shape = std::to_string(n);
+                       instance.start = [=](const Stream& s, Grid g) {
+                         launch(s, slope.name, kernels::sigmoid_gradient_cost(n), g, slope.backward, y.read(), dy.write());
+                       };
+                       instance.check = [=] {
+                         std::vector<double> expected;
+                         for (std::size_t i = 0; i < y.initial().size(); ++i)
+                           expected.push_back(dy.initial()[i] * slope.slope(y.initial()[i]));
+                         expect_close(dy.now(), expected, 1e-6);
+                       };
+                     }});
+  }
   return cases;
 }
 

@@ -57,6 +57,7 @@ KernelCase loss_case(const std::string& name, LossKernel kernel, RowLoss loss, b
             }
             const auto outputs = instance.input(values);
             const auto targets = instance.input(goals);
+            const auto weights = instance.input(some_weights(random, rows));
             const auto losses = instance.output<float>(rows);
             const auto gradient = instance.output<float>(with_gradient ? rows * columns : 0);
             const float scale = 0.25F;
@@ -93,11 +94,12 @@ void make_categorical_correct(Random& random, KernelInstance& instance) {
   const std::int64_t rows = between(random, 1, 300), columns = between(random, 1, 9);
   const auto scores = instance.input(coarse(random, rows * columns));
   const auto targets = instance.input(coarse(random, rows * columns));
+  const auto weights = instance.input(some_weights(random, rows));
   const auto sum = instance.in_out(std::vector<double>{2});
   instance.shape = std::to_string(rows) + " x " + std::to_string(columns);
   instance.start = [=](const Stream& s, Grid g) {
     launch(s, "add_categorical_correct", kernels::dense_loss_cost(rows, columns, false), g, kernels::add_categorical_correct, scores.read(),
-           targets.read(), sum.write(), rows, columns);
+           targets.read(), weights.read(), sum.write(), rows, columns);
   };
   instance.check = [=] {
     double expected = 2;
@@ -105,7 +107,7 @@ void make_categorical_correct(Random& random, KernelInstance& instance) {
       const auto best = [&](const std::vector<float>& all) {
         return std::max_element(all.begin() + r * columns, all.begin() + (r + 1) * columns) - all.begin();
       };
-      expected += best(scores.initial()) == best(targets.initial()) ? 1 : 0;
+      expected += best(scores.initial()) == best(targets.initial()) ? weight_at(weights.initial(), r) : 0;
     }
     EXPECT_EQ(sum.now()[0], expected);
   };
@@ -117,15 +119,19 @@ void make_binary_correct(Random& random, KernelInstance& instance) {
   std::vector<float> goals(static_cast<std::size_t>(rows * columns));
   for (float& goal : goals) goal = static_cast<float>(between(random, 0, 1));
   const auto targets = instance.input(goals);
+  const auto weights = instance.input(some_weights(random, rows));
   const auto sum = instance.in_out(std::vector<double>{2});
   instance.shape = std::to_string(rows) + " x " + std::to_string(columns);
   instance.start = [=](const Stream& s, Grid g) {
     launch(s, "add_binary_correct", kernels::dense_loss_cost(rows, columns, false), g, kernels::add_binary_correct, scores.read(),
-           targets.read(), 1.0F, sum.write(), rows, columns);
+           targets.read(), weights.read(), 1.0F, sum.write(), rows, columns);
   };
   instance.check = [=] {
     double right = 0;
-    for (std::size_t i = 0; i < goals.size(); ++i) right += (scores.initial()[i] > 1.0F) == (goals[i] == 1.0F) ? 1 : 0;
+    for (std::size_t i = 0; i < goals.size(); ++i) {
+      const double weight = weight_at(weights.initial(), static_cast<std::int64_t>(i) / columns);
+      right += (scores.initial()[i] > 1.0F) == (goals[i] == 1.0F) ? weight : 0;
+    }
     EXPECT_NEAR(sum.now()[0], 2 + right / static_cast<double>(columns), 1e-9);
   };
 }

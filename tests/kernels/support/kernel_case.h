@@ -166,4 +166,15 @@ inline void expect_close_to_scale(const std::vector<float>& actual, const std::v
   expect_close(actual, expected, tolerance * scale);
 }
 
+// Weights of samples in quarters, so that their sums are exact; or none, which counts every sample as 1.
+inline std::vector<float> some_weights(Random& random, std::int64_t samples) {
+  if (between(random, 0, 1) == 0) return {};
+  std::vector<float> weights(static_cast<std::size_t>(samples));
+  for (float& weight : weights) weight = 0.25F * static_cast<float>(between(random, 0, 8));
+  return weights;
+}
+inline double weight_at(const std::vector<float>& weights, std::int64_t sample) {
+  return weights.empty() ? 1 : weights[static_cast<std::size_t>(sample)];
+}
+
 }  // namespace lockstep::testing

@@ -113,20 +113,47 @@ std::vector<KernelCase> loss_cases() {
                      values[static_cast<std::size_t>(between(random, 0, rows * columns - 1))] = NAN;
                      const auto scores = instance.input(values);
                      const auto labels = instance.input(some_labels(random, rows, columns));
+                     const auto weights = instance.input(some_weights(random, rows));
                      const auto sum = instance.in_out(std::vector<double>{3});
                      instance.shape = std::to_string(rows) + " x " + std::to_string(columns);
                      instance.start = [=](const Stream& s, Grid g) {
                        launch(s, "add_correct", kernels::add_correct_cost(rows, columns), g, kernels::add_correct, scores.read(),
-                              labels.read(), sum.write(), rows, columns);
+                              labels.read(), weights.read(), sum.write(), rows, columns);
                      };
                      instance.check = [=] {
                        double expected = 3;
                        for (std::int64_t r = 0; r < rows; ++r) {
                          const float* s = scores.initial().data() + r * columns;
                          if (std::any_of(s, s + columns, [](float v) { return std::isnan(v); })) continue;
-                         expected += std::max_element(s, s + columns) - s == labels.initial()[static_cast<std::size_t>(r)] ? 1 : 0;
+                         expected += std::max_element(s, s + columns) - s == labels.initial()[static_cast<std::size_t>(r)]
+                                         ? weight_at(weights.initial(), r)
+                                         : 0;
                        }
                        EXPECT_EQ(sum.now()[0], expected);
+                     };
+                   }});
+  cases.push_back({"weigh_samples", [](Random& random, KernelInstance& instance) {
+                     const std::int64_t rows = between(random, 1, 60);
+                     const std::int64_t columns = between(random, 1, 40);
+                     const bool gradient = between(random, 0, 3) != 0;
+                     const auto weights = instance.input(normal(random, rows));
+                     const auto losses = instance.in_out(normal(random, rows));
+                     const auto dx = instance.in_out(normal(random, gradient ? rows * columns : 0));
+                     instance.shape = std::to_string(rows) + " x " + std::to_string(columns);
+                     instance.start = [=](const Stream& s, Grid g) {
+                       launch(s, "weigh_samples", kernels::weigh_samples_cost(rows, columns, gradient), g, kernels::weigh_samples,
+                              weights.read(), losses.write(), dx.write(), rows, columns);
+                     };
+                     instance.check = [=] {
+                       std::vector<double> loss, d;
+                       for (std::int64_t r = 0; r < rows; ++r) {
+                         const double weight = weights.initial()[static_cast<std::size_t>(r)];
+                         loss.push_back(weight * losses.initial()[static_cast<std::size_t>(r)]);
+                         for (std::int64_t c = 0; gradient && c < columns; ++c)
+                           d.push_back(weight * dx.initial()[static_cast<std::size_t>(r * columns + c)]);
+                       }
+                       expect_close(losses.now(), loss, 1e-7);
+                       expect_close(dx.now(), d, 1e-7);
                      };
                    }});
   return cases;

@@ -1,8 +1,9 @@
-// Embedding, Nadam, weight decay, top k.
+// Embedding, rows in use, Nadam, weight decay, top k.
 #include "embedding_kernels.h"
 #include "kernel_case.h"
 #include "metric_kernels.h"
 #include "nadam_kernels.h"
+#include "sparse_row_kernels.h"
 
 namespace lockstep::testing {
 
@@ -115,11 +116,12 @@ void make_top_k(Random& random, KernelInstance& instance) {
   values[static_cast<std::size_t>(between(random, 0, rows * columns - 1))] = std::nanf("");
   const auto scores = instance.input(values);
   const auto labels = instance.input(row_numbers(random, rows, columns));
+  const auto weights = instance.input(some_weights(random, rows));
   const auto sum = instance.in_out(std::vector<double>{3});
   instance.shape = std::to_string(rows) + " x " + std::to_string(columns) + ", k " + std::to_string(k);
   instance.start = [=](const Stream& s, Grid g) {
     launch(s, "add_in_top_k", kernels::add_in_top_k_cost(rows, columns), g, kernels::add_in_top_k, scores.read(), labels.read(),
-           sum.write(), k, rows, columns);
+           weights.read(), sum.write(), k, rows, columns);
   };
   instance.check = [=] {
     double expected = 3;
@@ -128,20 +130,72 @@ void make_top_k(Random& random, KernelInstance& instance) {
       const std::int32_t label = labels.initial()[static_cast<std::size_t>(row)];
       if (label < 0 || label >= columns || std::any_of(first, first + columns, [](float x) { return std::isnan(x); })) continue;
       const float at_label = first[label];
-      expected += std::count_if(first, first + columns, [at_label](float x) { return x > at_label; }) < k ? 1 : 0;
+      expected +=
+          std::count_if(first, first + columns, [at_label](float x) { return x > at_label; }) < k ? weight_at(weights.initial(), row) : 0;
     }
     EXPECT_EQ(sum.now()[0], expected);
+  };
+}
+
+void make_pack_rows(Random& random, KernelInstance& instance) {
+  const std::int64_t table_rows = between(random, 1, 200), columns = between(random, 1, 12), n = between(random, 1, 300);
+  const auto table = instance.input(normal(random, table_rows * columns));
+  std::vector<std::int32_t> wanted(static_cast<std::size_t>(n));
+  for (std::int32_t& row : wanted) row = static_cast<std::int32_t>(between(random, -1, table_rows - 1));
+  const auto rows = instance.input(wanted);
+  const auto packed = instance.output<float>(n * columns);
+  instance.shape = std::to_string(n) + " of " + std::to_string(table_rows) + " x " + std::to_string(columns);
+  instance.start = [=](const Stream& s, Grid g) {
+    launch(s, "pack_rows", kernels::pack_rows_cost(n, columns), g, kernels::pack_rows, table.read(), rows.read(), packed.write(), columns);
+  };
+  instance.check = [=] {
+    std::vector<double> expected;
+    for (const std::int32_t row : wanted)
+      for (std::int64_t c = 0; c < columns; ++c)
+        expected.push_back(row < 0 ? 0 : table.initial()[static_cast<std::size_t>(row * columns + c)]);
+    expect_close(packed.now(), expected, 0);
+  };
+}
+
+void make_merge_rows(Random& random, KernelInstance& instance) {
+  const std::int64_t replicas = between(random, 1, 5), most = between(random, 1, 40), columns = between(random, 1, 12);
+  const std::int64_t used = between(random, 1, 60), table_rows = used + between(random, 0, 20);
+  const auto packed = instance.input(normal(random, replicas * most * columns));
+  std::vector<std::int32_t> numbers(static_cast<std::size_t>(table_rows)), places(static_cast<std::size_t>(used * replicas));
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int32_t>(i);
+  std::shuffle(numbers.begin(), numbers.end(), random);
+  numbers.resize(static_cast<std::size_t>(used));
+  for (std::int32_t& place : places) place = static_cast<std::int32_t>(between(random, -1, most - 1));
+  const auto rows = instance.input(numbers);
+  const auto positions = instance.input(places);
+  const auto table = instance.in_out(normal(random, table_rows * columns));
+  instance.shape = std::to_string(replicas) + " x " + std::to_string(most) + " x " + std::to_string(columns);
+  instance.start = [=](const Stream& s, Grid g) {
+    launch(s, "merge_rows", kernels::merge_rows_cost(used, replicas, columns), g, kernels::merge_rows, packed.read(), rows.read(),
+           positions.read(), table.write(), most, columns);
+  };
+  instance.check = [=] {
+    std::vector<double> expected(table.initial().begin(), table.initial().end());
+    for (std::int64_t k = 0; k < used; ++k) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        double sum = 0;
+        for (std::int64_t r = 0; r < replicas; ++r) {
+          const std::int64_t at = places[static_cast<std::size_t>(k * replicas + r)];
+          if (at >= 0) sum += packed.initial()[static_cast<std::size_t>((r * most + at) * columns + c)];
+        }
+        expected[static_cast<std::size_t>(numbers[static_cast<std::size_t>(k)] * columns + c)] = sum;
+      }
+    }
+    expect_close(table.now(), expected, 1e-6);
   };
 }
 
 }  // namespace
 
 std::vector<KernelCase> sequence_cases() {
-  return {{"embedding_lookup", make_lookup},
-          {"embedding_gradient", make_gradient},
-          {"nadam", make_nadam},
-          {"decay_weights", make_decay},
-          {"add_in_top_k", make_top_k}};
+  return {{"embedding_lookup", make_lookup}, {"embedding_gradient", make_gradient}, {"nadam", make_nadam},
+          {"decay_weights", make_decay},     {"add_in_top_k", make_top_k},          {"pack_rows", make_pack_rows},
+          {"merge_rows", make_merge_rows}};
 }
 
 }  // namespace lockstep::testing

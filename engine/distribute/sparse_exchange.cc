@@ -1,0 +1,125 @@
+#include "sparse_exchange.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "elementwise.h"
+#include "peer.h"
+#include "sparse_rows.h"
+
+namespace lockstep {
+
+RowsInUse rows_in_use(const Array& x, const std::vector<Shard>& shards) {
+  RowsInUse found;
+  const std::int64_t row = x.samples() > 0 ? x.size() / x.samples() : 0;
+  for (const Shard& shard : shards) {
+    const std::int32_t* first = x.data<std::int32_t>() + shard.first * row;
+    std::vector<std::int32_t> rows(first, first + shard.count * row);
+    std::sort(rows.begin(), rows.end());
+    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+    found.most = std::max(found.most, static_cast<std::int64_t>(rows.size()));
+    found.all.insert(found.all.end(), rows.begin(), rows.end());
+    found.by_replica.push_back(std::move(rows));
+  }
+  std::sort(found.all.begin(), found.all.end());
+  found.all.erase(std::unique(found.all.begin(), found.all.end()), found.all.end());
+  found.positions.assign(found.all.size() * shards.size(), -1);
+  for (std::size_t r = 0; r < shards.size(); ++r) {
+    std::size_t k = 0;
+    for (std::size_t at = 0; at < found.by_replica[r].size(); ++at) {
+      while (found.all[k] != found.by_replica[r][at]) ++k;
+      found.positions[k * shards.size() + r] = static_cast<std::int32_t>(at);
+    }
+  }
+  return found;
+}
+
+bool gathering_is_less(std::int64_t replicas, std::int64_t most, std::int64_t rows, std::int64_t columns) {
+  return replicas * most * (columns + 1) < 2 * rows * columns;
+}
+
+SparseExchange::SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how)
+    : rows_(table.size() / table[-1]), columns_(table[-1]), how_(how) {
+  for (LogicalGpu* gpu : gpus) parts_.emplace_back(gpu);
+}
+
+bool SparseExchange::begin(const Array& x, const std::vector<Shard>& shards) {
+  gathers_ = false;
+  if (how_ == SparseGradients::dense || parts_.size() < 2) return false;
+  in_use_ = rows_in_use(x, shards);
+  const auto replicas = static_cast<std::int64_t>(parts_.size());
+  gathers_ = how_ == SparseGradients::gathered || gathering_is_less(replicas, in_use_.most, rows_, columns_);
+  return gathers_;
+}
+
+Tensor SparseExchange::list(const Part& part, std::int64_t first, std::int64_t count) const {
+  return Tensor(part.lists.data<std::int32_t>() + first, {count}, DType::int32);
+}
+
+void SparseExchange::upload(int replica, const Deadline& deadline) {
+  if (!gathers_) return;
+  Part& part = parts_[static_cast<std::size_t>(replica)];
+  const auto replicas = static_cast<std::int64_t>(parts_.size());
+  const std::int64_t count = in_use_.most + rows() * (1 + replicas);
+  // With room for batches of four times as many rows, where those would still be gathered: a warm step allocates nothing.
+  const auto reserve = [&](Buffer& buffer, std::int64_t now, std::int64_t ever, const char* what) {
+    if (buffer.bytes() >= static_cast<std::size_t>(now) * 4) return;
+    part.gpu->compute().synchronize();
+    part.gpu->communication().synchronize();
+    buffer = Buffer();
+    buffer = part.gpu->arena().allocate(static_cast<std::size_t>(std::max(now, ever)) * 4,
+                                        "replica " + std::to_string(replica) + ": " + what + " of a sparse gradient");
+  };
+  const std::int64_t most_ever = std::max(in_use_.most, std::min(4 * in_use_.most, 2 * rows_ * columns_ / (replicas * (columns_ + 1))));
+  reserve(part.lists, count, most_ever + std::min(rows_, replicas * most_ever) * (1 + replicas), "the rows in use");
+  reserve(part.packed, replicas * in_use_.most * columns_, replicas * most_ever * columns_, "rows from all replicas");
+
+  const std::vector<std::int32_t>& own = in_use_.by_replica[static_cast<std::size_t>(replica)];
+  auto* pinned = reinterpret_cast<std::int32_t*>(part.staging.next(static_cast<std::size_t>(count) * sizeof(std::int32_t), deadline));
+  std::copy(own.begin(), own.end(), pinned);
+  std::fill(pinned + own.size(), pinned + in_use_.most, -1);
+  std::copy(in_use_.all.begin(), in_use_.all.end(), pinned + in_use_.most);
+  std::copy(in_use_.positions.begin(), in_use_.positions.end(), pinned + in_use_.most + rows());
+  const OpContext context{part.gpu, &part.gpu->compute(), {}};
+  ops::upload(context, pinned, list(part, 0, count));
+  part.staging.issued(part.gpu->compute());
+}
+
+Traffic SparseExchange::run(const std::vector<Tensor>& gradients) {
+  Traffic traffic;
+  const auto replicas = static_cast<std::int64_t>(parts_.size());
+  const std::int64_t share = in_use_.most * columns_;
+  const Shape packed{replicas, in_use_.most, columns_};
+  const auto of = [&](const Part& part, std::int64_t replica) {
+    return Tensor(part.packed.data<float>() + replica * share, {in_use_.most, columns_});
+  };
+  for (std::size_t r = 0; r < parts_.size(); ++r) {
+    Part& part = parts_[r];
+    const OpContext context{part.gpu, &part.gpu->communication(), {}};
+    ops::pack_rows(context, gradients[r], list(part, 0, in_use_.most), of(part, static_cast<std::int64_t>(r)));
+    part.packed_ready.record(part.gpu->communication());
+  }
+  for (std::size_t to = 0; to < parts_.size(); ++to) {
+    Part& reader = parts_[to];
+    Stream& stream = reader.gpu->communication();
+    for (std::size_t from = 0; from < parts_.size(); ++from) {
+      if (from == to) continue;
+      stream.wait(parts_[from].packed_ready);
+      const auto r = static_cast<std::int64_t>(from);
+      copy_between(stream, *parts_[from].gpu, of(parts_[from], r).raw(), *reader.gpu, of(reader, r).raw(), share * 4);
+      ++traffic.messages;
+      traffic.bytes += share * 4;
+    }
+    reader.read.record(stream);
+    const OpContext context{reader.gpu, &stream, {}};
+    ops::merge_rows(context, Tensor(reader.packed.raw(), packed), list(reader, in_use_.most, rows()),
+                    list(reader, in_use_.most + rows(), rows() * replicas), gradients[to]);
+  }
+  // Nobody packs again before all have read.
+  for (Part& part : parts_)
+    for (Part& reader : parts_)
+      if (&part != &reader) part.gpu->communication().wait(reader.read);
+  return traffic;
+}
+
+}  // namespace lockstep

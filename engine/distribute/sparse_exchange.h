@@ -1,0 +1,64 @@
+// A sparse gradient (an Embedding's) summed over replicas by the rows in use, where that is less to send than the whole table.
+//
+// Every replica packs the rows its samples name, sends them to all others, and adds what it got in the order of the replicas: the same
+// bits everywhere. The sum of two replicas has the bits of a dense all-reduce too; of more, another order of the same sum.
+// The host knows the rows: they are the numbers in x.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "cross_device_ops.h"
+#include "lockstep/array.h"
+#include "shard.h"
+#include "staging.h"
+
+namespace lockstep {
+
+enum class SparseGradients { automatic, dense, gathered };
+
+// Which rows the samples of each replica name, and all of them together.
+struct RowsInUse {
+  std::vector<std::vector<std::int32_t>> by_replica;  // ascending, each once
+  std::int64_t most = 0;                              // of one replica
+  std::vector<std::int32_t> all;                      // ascending, each once
+  std::vector<std::int32_t> positions;                // [row of all][replica]: where that replica has it, or -1
+};
+RowsInUse rows_in_use(const Array& x, const std::vector<Shard>& shards);
+
+// Elements sent by all replicas together: gathered, n (n - 1) most columns and as many row numbers; dense, 2 (n - 1) rows columns.
+bool gathering_is_less(std::int64_t replicas, std::int64_t most, std::int64_t rows, std::int64_t columns);
+
+class SparseExchange {
+ public:
+  SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how);
+
+  // For the step that begins: finds the rows in use; true when they shall be gathered.
+  bool begin(const Array& x, const std::vector<Shard>& shards);
+  bool gathers() const { return gathers_; }
+  std::int64_t rows() const { return static_cast<std::int64_t>(in_use_.all.size()); }
+  // The lists of rows to a replica's GPU, on its compute stream. Called by the replica's own thread.
+  void upload(int replica, const Deadline& deadline);
+  // On the communication streams, behind what they wait for: gradients become their sums. One (rows, columns) tensor a replica.
+  Traffic run(const std::vector<Tensor>& gradients);
+
+ private:
+  struct Part {
+    explicit Part(LogicalGpu* on) : gpu(on), staging(on->physical()), packed_ready(on->physical()), read(on->physical()) {}
+    LogicalGpu* gpu;
+    PinnedStaging staging;
+    Buffer lists;   // own rows (most), all rows, their positions
+    Buffer packed;  // (replicas, most, columns)
+    Event packed_ready, read;
+  };
+  Tensor list(const Part& part, std::int64_t first, std::int64_t count) const;
+
+  std::int64_t rows_, columns_;
+  SparseGradients how_;
+  std::deque<Part> parts_;
+  RowsInUse in_use_;
+  bool gathers_ = false;
+};
+
+}  // namespace lockstep
