@@ -58,7 +58,8 @@ Moment Executor::append_graph(Stream* stream, const std::shared_ptr<const GraphB
   Moment end;
   {
     const Lock lock(mutex_);
-    if (previous.stream != nullptr && previous.stream != stream && (!passed(previous) || check_ != nullptr)) first->after.push_back(previous);
+    if (previous.stream != nullptr && previous.stream != stream && (!passed(previous) || check_ != nullptr))
+      first->after.push_back(previous);
     append_locked(stream, first);
     const Moment begin{stream, first->sequence};
     for (std::size_t i = 0; i < count; ++i) {
