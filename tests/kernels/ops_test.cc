@@ -30,7 +30,7 @@ TEST_F(Ops, KnowKerasActivationsByName) {
     parse_activation("relux");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "There is no activation \"relux\"; there are \"linear\", \"relu\" and \"softmax\".");
+    EXPECT_STREQ(error.what(), "There is no activation \"relux\"; there are: linear, relu, relu6, sigmoid, softmax, tanh");
   }
 }
 

@@ -165,7 +165,7 @@ TEST(Metric, AccuracyCountsAndAddsUp) {
   const Values scores{5, 1, 2, 0, 1, 0, 3, 3, 0, 1, 2, 9};  // largest at 0, 1, 0 (first of a tie), 2
   for (const Labels& y : {Labels{0, 1, 0, 2}, Labels{0, 1, 1, 0}}) {
     fixture.run(kProbabilities, scores, y, 4, false);
-    accuracy->add(fixture.runner.context(), fixture.runner.program, fixture.labels(4), fixture.sums(), 1);
+    accuracy->add(fixture.runner.context(), fixture.runner.program, fixture.labels(4), Tensor(), fixture.sums(), 1);
   }
   const Values raw = fixture.runner.read(Tensor(fixture.sums(), Shape{4}));
   double sums[2];
