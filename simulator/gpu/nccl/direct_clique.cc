@@ -116,13 +116,13 @@ template <typename Met>
 Verdict DirectClique::put_on_stream(Met& met, int rank, cudaStream_t stream, Operation operation) {
   const std::string name = operation.name;
   ledger_->issued(rank);
+  // Done when the operation goes, whether it ran, was refused, or was skipped because its device has failed.
+  const std::shared_ptr<void> goes(nullptr, [ledger = ledger_, rank](void*) { ledger->done(rank); });
+  operation.run = [goes, run = std::move(operation.run)](int part) { run(part); };
   cudaError_t status = met.entry != nullptr ? enqueue_gate(stream, met.entry) : cudaSuccess;
   if (status == cudaSuccess) {
     status = enqueue(stream, std::move(operation));
-    if (status != cudaSuccess) ledger_->done(rank);
     if (status == cudaSuccess && met.exit != nullptr) status = enqueue_gate(stream, met.exit);
-  } else {
-    ledger_->done(rank);
   }
   if (status == cudaSuccess) return {};
   cancel(met);
@@ -169,8 +169,7 @@ Verdict DirectClique::collective(int rank, const CollectiveCall& call, cudaStrea
   operation.cost = cost_of(call.what, size_, share.size());
   operation.touches = touches_of(call.what, size_, call.send, call.receive);
   operation.parts = share.size() > 0 ? parts_for(operation.cost) : 1;
-  auto left = std::make_shared<std::atomic<int>>(operation.parts);
-  operation.run = [collective, ledger = ledger_, rank, share, parts = operation.parts, left](int part) {
+  operation.run = [collective, ledger = ledger_, rank, share, parts = operation.parts](int part) {
     if (!collective->cancelled) {
       const Exchange& exchange = collective->exchange;
       const Range range = piece_of(share, static_cast<std::size_t>(parts), static_cast<std::size_t>(part));
@@ -180,7 +179,6 @@ Verdict DirectClique::collective(int rank, const CollectiveCall& call, cudaStrea
         for (const Message& message : collective->algorithm->messages(exchange, rank)) ledger->count_message(message.from, message.bytes);
       }
     }
-    if (left->fetch_sub(1) == 1) ledger->done(rank);
   };
   return put_on_stream(*collective, rank, stream, std::move(operation));
 }
@@ -237,7 +235,6 @@ Verdict DirectClique::transfer(int rank, const TransferCall& call, cudaStream_t 
         if (pair.first != pair.second) ledger->count_message(pair.first, bytes);
       }
     }
-    ledger->done(rank);
   };
   return put_on_stream(*transfer, rank, stream, std::move(operation));
 }
