@@ -34,6 +34,47 @@ LOCKSTEP_HOST_DEVICE inline float normalised(float x, float mean, float scale, f
 // dy where the ReLU let it pass: strictly between its bounds, as in TensorFlow.
 LOCKSTEP_HOST_DEVICE inline float passed(float z, float dy, float low, float high) { return z > low && z < high ? dy : 0.0F; }
 
+// Mean and sum of squared differences of everything joined so far (Chan, Golub and LeVeque 1979).
+struct Moments {
+  double n = 0, mean = 0, squares = 0;
+  LOCKSTEP_HOST_DEVICE void join(double more, double its_mean, double its_squares) {
+    if (more == 0) return;
+    const double apart = its_mean - mean;
+    const double both = n + more;
+    mean += apart * (more / both);
+    squares += its_squares + apart * apart * (n * more / both);
+    n = both;
+  }
+};
+
+LOCKSTEP_HOST_DEVICE inline Moments join_chunks(View<const float> partial, std::int64_t rows, std::int64_t columns, std::int64_t c) {
+  Moments all;
+  for (std::int64_t k = 0; k < batch_norm_chunks(rows); ++k) {
+    const Chunk chunk = chunk_of(rows, k);
+    all.join(static_cast<double>(chunk.end - chunk.first), partial[2 * k * columns + c], partial[(2 * k + 1) * columns + c]);
+  }
+  return all;
+}
+
+LOCKSTEP_HOST_DEVICE inline void fold(float mean, float variance, View<const float> gamma, View<const float> beta, View<float> folded,
+                                      std::int64_t columns, std::int64_t c, float epsilon) {
+  const float inverse = 1.0F / sqrtf(variance + epsilon);
+  folded[BatchNormFolded::mean * columns + c] = mean;
+  folded[BatchNormFolded::inverse * columns + c] = inverse;
+  folded[BatchNormFolded::scale * columns + c] = gamma.count > 0 ? gamma[c] * inverse : inverse;
+  folded[BatchNormFolded::shift * columns + c] = beta.count > 0 ? beta[c] : 0.0F;
+}
+
+LOCKSTEP_HOST_DEVICE inline void fold_and_move(const Moments& moments, View<const float> gamma, View<const float> beta,
+                                               View<float> moving_mean, View<float> moving_variance, View<float> folded,
+                                               std::int64_t columns, std::int64_t c, float momentum, float epsilon) {
+  const auto mean = static_cast<float>(moments.mean);
+  const auto variance = static_cast<float>(moments.squares / moments.n);
+  moving_mean[c] = moving_mean[c] * momentum + mean * (1.0F - momentum);
+  moving_variance[c] = moving_variance[c] * momentum + variance * (1.0F - momentum);
+  fold(mean, variance, gamma, beta, folded, columns, c, epsilon);
+}
+
 }  // namespace
 
 // Two passes over a chunk, which the cache holds; running sums live in the row of `partial`, four rows at a time.
@@ -85,43 +126,37 @@ __global__ void batch_norm_moments(View<const float> x, View<float> partial, std
 __global__ void batch_norm_fold_batch(View<const float> partial, View<const float> gamma, View<const float> beta, View<float> moving_mean,
                                       View<float> moving_variance, View<float> folded, std::int64_t rows, std::int64_t columns,
                                       float momentum, float epsilon) {
-  const std::int64_t chunks = batch_norm_chunks(rows);
   each_in_grid(columns, [=](std::int64_t c) {
-    double n = 0;
-    double mean = 0;
-    double squares = 0;
-    for (std::int64_t k = 0; k < chunks; ++k) {
-      const Chunk chunk = chunk_of(rows, k);
-      const auto more = static_cast<double>(chunk.end - chunk.first);
-      if (more == 0) continue;
-      const double apart = partial[2 * k * columns + c] - mean;
-      const double both = n + more;
-      mean += apart * (more / both);
-      squares += partial[(2 * k + 1) * columns + c] + apart * apart * (n * more / both);
-      n = both;
+    fold_and_move(join_chunks(partial, rows, columns, c), gamma, beta, moving_mean, moving_variance, folded, columns, c, momentum, epsilon);
+  });
+}
+
+__global__ void batch_norm_join(View<const float> partial, View<float> moments, std::int64_t rows, std::int64_t columns) {
+  each_in_grid(columns, [=](std::int64_t c) {
+    const Moments all = join_chunks(partial, rows, columns, c);
+    moments[BatchNormMoments::rows * columns + c] = static_cast<float>(all.n);
+    moments[BatchNormMoments::mean * columns + c] = static_cast<float>(all.mean);
+    moments[BatchNormMoments::squares * columns + c] = static_cast<float>(all.squares);
+  });
+}
+
+__global__ void batch_norm_fold_replicas(View<const float> moments, View<const float> gamma, View<const float> beta,
+                                         View<float> moving_mean, View<float> moving_variance, View<float> folded, std::int64_t replicas,
+                                         std::int64_t columns, float momentum, float epsilon) {
+  each_in_grid(columns, [=](std::int64_t c) {
+    Moments all;
+    for (std::int64_t r = 0; r < replicas; ++r) {
+      const float* own = moments.data + r * BatchNormMoments::count * columns + c;
+      all.join(own[BatchNormMoments::rows * columns], own[BatchNormMoments::mean * columns], own[BatchNormMoments::squares * columns]);
     }
-    const auto batch_mean = static_cast<float>(mean);
-    const auto batch_variance = static_cast<float>(squares / n);
-    moving_mean[c] = moving_mean[c] * momentum + batch_mean * (1.0F - momentum);
-    moving_variance[c] = moving_variance[c] * momentum + batch_variance * (1.0F - momentum);
-    const float inverse = 1.0F / sqrtf(batch_variance + epsilon);
-    folded[BatchNormFolded::mean * columns + c] = batch_mean;
-    folded[BatchNormFolded::inverse * columns + c] = inverse;
-    folded[BatchNormFolded::scale * columns + c] = gamma.count > 0 ? gamma[c] * inverse : inverse;
-    folded[BatchNormFolded::shift * columns + c] = beta.count > 0 ? beta[c] : 0.0F;
+    fold_and_move(all, gamma, beta, moving_mean, moving_variance, folded, columns, c, momentum, epsilon);
   });
 }
 
 __global__ void batch_norm_fold_moving(View<const float> moving_mean, View<const float> moving_variance, View<const float> gamma,
                                        View<const float> beta, View<float> folded, float epsilon) {
   const std::int64_t columns = moving_mean.count;
-  each_in_grid(columns, [=](std::int64_t c) {
-    const float inverse = 1.0F / sqrtf(moving_variance[c] + epsilon);
-    folded[BatchNormFolded::mean * columns + c] = moving_mean[c];
-    folded[BatchNormFolded::inverse * columns + c] = inverse;
-    folded[BatchNormFolded::scale * columns + c] = gamma.count > 0 ? gamma[c] * inverse : inverse;
-    folded[BatchNormFolded::shift * columns + c] = beta.count > 0 ? beta[c] : 0.0F;
-  });
+  each_in_grid(columns, [=](std::int64_t c) { fold(moving_mean[c], moving_variance[c], gamma, beta, folded, columns, c, epsilon); });
 }
 
 __global__ void batch_norm_apply(View<const float> x, View<const float> folded, View<float> y, std::int64_t rows, std::int64_t columns,
@@ -189,9 +224,10 @@ __global__ void batch_norm_gradient_total(View<const float> partial, View<float>
 }
 
 __global__ void batch_norm_gradient_apply(View<const float> x, View<const float> dy, View<const float> folded, View<const float> sums,
-                                          View<float> dx, std::int64_t rows, std::int64_t columns, float low, float high) {
+                                          View<float> dx, std::int64_t rows, std::int64_t columns, std::int64_t all_rows, float low,
+                                          float high) {
   const Folded f = folded_rows(folded.data, columns);
-  const float share = 1.0F / static_cast<float>(rows);
+  const float share = 1.0F / static_cast<float>(all_rows);
   const float* sum = sums.data;
   const float* product = sums.data + columns;
   each_block(rows, [=](std::int64_t row) {

@@ -42,6 +42,28 @@ inline Cost batch_norm_fold_batch_cost(std::int64_t rows, std::int64_t columns) 
   return {8 * n, 8 * n + 40.0 * static_cast<double>(columns)};
 }
 
+// What one replica tells the others about its samples, three rows of `columns` floats: how many rows it has, their mean and the sum of
+// squared differences from it.
+struct BatchNormMoments {
+  enum : int { rows, mean, squares, count };
+};
+
+// Joins the chunks of one replica.
+__global__ void batch_norm_join(View<const float> partial, View<float> moments, std::int64_t rows, std::int64_t columns);
+inline Cost batch_norm_join_cost(std::int64_t rows, std::int64_t columns) {
+  const double n = static_cast<double>(batch_norm_chunks(rows) * columns);
+  return {8 * n, 8 * n + 12.0 * static_cast<double>(columns)};
+}
+
+// Like batch_norm_fold_batch, from all replicas' moments (replicas x 3 x columns), joined in the order of replicas.
+__global__ void batch_norm_fold_replicas(View<const float> moments, View<const float> gamma, View<const float> beta,
+                                         View<float> moving_mean, View<float> moving_variance, View<float> folded, std::int64_t replicas,
+                                         std::int64_t columns, float momentum, float epsilon);
+inline Cost batch_norm_fold_replicas_cost(std::int64_t replicas, std::int64_t columns) {
+  const double n = static_cast<double>(replicas * columns);
+  return {8 * n, 12 * n + 40.0 * static_cast<double>(columns)};
+}
+
 // Folds the moving statistics: inference.
 __global__ void batch_norm_fold_moving(View<const float> moving_mean, View<const float> moving_variance, View<const float> gamma,
                                        View<const float> beta, View<float> folded, float epsilon);
@@ -74,9 +96,11 @@ inline Cost batch_norm_gradient_total_cost(std::int64_t chunks, std::int64_t col
   return {2 * n, 8 * n + 16.0 * static_cast<double>(columns)};
 }
 
-// dx = scale * (g - (sum of g + xhat * sum of g xhat) / rows), xhat = (x - mean) * inverse. dx may be dy.
+// dx = scale * (g - (sum of g + xhat * sum of g xhat) / all_rows), xhat = (x - mean) * inverse. all_rows: those the sums and the mean are
+// made of, on all replicas if they share them. dx may be dy.
 __global__ void batch_norm_gradient_apply(View<const float> x, View<const float> dy, View<const float> folded, View<const float> sums,
-                                          View<float> dx, std::int64_t rows, std::int64_t columns, float low, float high);
+                                          View<float> dx, std::int64_t rows, std::int64_t columns, std::int64_t all_rows, float low,
+                                          float high);
 inline Cost batch_norm_gradient_apply_cost(std::int64_t rows, std::int64_t columns) {
   const double n = static_cast<double>(rows) * static_cast<double>(columns);
   return {11 * n, 12 * n};

@@ -29,8 +29,9 @@ void apply(const OpContext& context, const BatchNormSpec& spec, const Tensor& x,
 
 }  // namespace
 
-std::size_t batch_norm_scratch(std::int64_t rows, std::int64_t columns) {
-  return static_cast<std::size_t>(2 * (kernels::batch_norm_chunks(rows) + 1) * columns) * sizeof(float);
+std::size_t batch_norm_scratch(std::int64_t rows, std::int64_t columns, int replicas) {
+  const std::int64_t moments = replicas > 1 ? replicas * kernels::BatchNormMoments::count : 0;
+  return static_cast<std::size_t>((2 * (kernels::batch_norm_chunks(rows) + 1) + moments) * columns) * sizeof(float);
 }
 
 std::size_t batch_norm_saved(std::int64_t columns) {
@@ -38,19 +39,36 @@ std::size_t batch_norm_saved(std::int64_t columns) {
 }
 
 void batch_norm_training(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
-                         const Tensor& saved, const Tensor& y) {
+                         const Tensor& saved, const Tensor& y, const BatchNormGroup& group) {
   const auto [rows, columns] = as_matrix(x);
+  const int replicas = group.replicas ? group.replicas->size() : 1;
   expect_size("batch_norm_training", "the output", y, x.size());
   expect_size("batch_norm_training", "the moving mean", variables.moving_mean, columns);
   expect_size("batch_norm_training", "the moving variance", variables.moving_variance, columns);
-  expect_scratch("batch_norm_training", context, batch_norm_scratch(rows, columns));
+  expect_scratch("batch_norm_training", context, batch_norm_scratch(rows, columns, replicas));
   if (x.size() == 0) return;
   const View<float> partial = partial_of(context, rows, columns);
   launch(*context.stream, "batch_norm_moments", kernels::batch_norm_moments_cost(rows, columns),
          grid_for_rows(kernels::batch_norm_chunks(rows), columns), kernels::batch_norm_moments, x.read(), partial, rows, columns);
-  launch(*context.stream, "batch_norm_fold_batch", kernels::batch_norm_fold_batch_cost(rows, columns), grid_for_elements(columns),
-         kernels::batch_norm_fold_batch, partial, read_or_none(variables.gamma), read_or_none(variables.beta), variables.moving_mean.view(),
-         variables.moving_variance.view(), folded_in(saved, columns), rows, columns, spec.momentum, spec.epsilon);
+  if (replicas == 1) {
+    launch(*context.stream, "batch_norm_fold_batch", kernels::batch_norm_fold_batch_cost(rows, columns), grid_for_elements(columns),
+           kernels::batch_norm_fold_batch, partial, read_or_none(variables.gamma), read_or_none(variables.beta),
+           variables.moving_mean.view(), variables.moving_variance.view(), folded_in(saved, columns), rows, columns, spec.momentum,
+           spec.epsilon);
+  } else {
+    // Everybody's moments in a row, the others' zero: their sum puts them side by side, and joining those loses nothing to rounding,
+    // which sums of squares would.
+    const std::int64_t own = kernels::BatchNormMoments::count * columns;
+    const Tensor moments(partial.data + partial.count, {replicas * own});
+    fill(context, 0.0F, moments);
+    launch(*context.stream, "batch_norm_join", kernels::batch_norm_join_cost(rows, columns), grid_for_elements(columns),
+           kernels::batch_norm_join, partial, View<float>{moments.f32() + group.member * own, own}, rows, columns);
+    group.replicas->sum(group.member, moments);
+    launch(*context.stream, "batch_norm_fold_replicas", kernels::batch_norm_fold_replicas_cost(replicas, columns),
+           grid_for_elements(columns), kernels::batch_norm_fold_replicas, moments.read(), read_or_none(variables.gamma),
+           read_or_none(variables.beta), variables.moving_mean.view(), variables.moving_variance.view(), folded_in(saved, columns),
+           std::int64_t{replicas}, columns, spec.momentum, spec.epsilon);
+  }
   apply(context, spec, x, saved, y);
 }
 
@@ -82,13 +100,16 @@ void batch_norm_gradient(const OpContext& context, const BatchNormSpec& spec, co
 }
 
 void batch_norm_input_gradient(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const Tensor& saved, const Tensor& dy,
-                               const Tensor& dx) {
+                               const Tensor& dx, const BatchNormGroup& group) {
   const auto [rows, columns] = as_matrix(x);
+  const bool shared = group.replicas && group.replicas->size() > 1;
+  const View<float> totals = totals_of(context, columns);
+  if (shared) group.replicas->sum(group.member, Tensor(totals.data, {totals.count}));
   expect_size("batch_norm_input_gradient", "the output's gradient", dy, x.size());
   expect_size("batch_norm_input_gradient", "the input's gradient", dx, x.size());
   launch(*context.stream, "batch_norm_gradient_apply", kernels::batch_norm_gradient_apply_cost(rows, columns), grid_for_rows(rows, columns),
-         kernels::batch_norm_gradient_apply, x.read(), dy.read(), folded_in(saved, columns), totals_of(context, columns), dx.view(), rows,
-         columns, spec.low, spec.high);
+         kernels::batch_norm_gradient_apply, x.read(), dy.read(), folded_in(saved, columns), totals, dx.view(), rows, columns,
+         shared ? group.all_rows : rows, spec.low, spec.high);
 }
 
 // The sums over the batch are what makes the trained gradient differ from this one: here they are zero.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "op_context.h"
+#include "replica_group.h"
 
 namespace lockstep::ops {
 
@@ -20,13 +21,20 @@ struct BatchNormVariables {
   Tensor gamma, beta, moving_mean, moving_variance;
 };
 
+// Who shares the statistics of a batch: one replica alone, or the members of a group (synchronised batch normalisation).
+struct BatchNormGroup {
+  ReplicaGroup* replicas = nullptr;  // null: alone
+  int member = 0;
+  std::int64_t all_rows = 0;  // of all members
+};
+
 // Bytes of scratch that training's forward and backward need, and of what forward keeps for backward (inference needs that too).
-std::size_t batch_norm_scratch(std::int64_t rows, std::int64_t columns);
+std::size_t batch_norm_scratch(std::int64_t rows, std::int64_t columns, int replicas = 1);
 std::size_t batch_norm_saved(std::int64_t columns);
 
 // With the batch's own statistics, which also go into the moving ones.
 void batch_norm_training(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
-                         const Tensor& saved, const Tensor& y);
+                         const Tensor& saved, const Tensor& y, const BatchNormGroup& group = {});
 // With the moving statistics. y may be x.
 void batch_norm_inference(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
                           const Tensor& saved, const Tensor& y);
@@ -35,7 +43,7 @@ void batch_norm_gradient(const OpContext& context, const BatchNormSpec& spec, co
                          const Tensor& dgamma, const Tensor& dbeta);
 // Comes after batch_norm_gradient with the same scratch. dx may be dy.
 void batch_norm_input_gradient(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const Tensor& saved, const Tensor& dy,
-                               const Tensor& dx);
+                               const Tensor& dx, const BatchNormGroup& group = {});
 // The same where forward was batch_norm_inference: the statistics are constants, and there is nothing to come after. dx may be dy.
 void batch_norm_frozen_input_gradient(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const Tensor& saved,
                                       const Tensor& dy, const Tensor& dx);

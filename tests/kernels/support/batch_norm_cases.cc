@@ -8,6 +8,7 @@ namespace lockstep::testing {
 namespace {
 
 using kernels::BatchNormFolded;
+using kernels::BatchNormMoments;
 
 struct Matrix {
   std::int64_t rows, columns;
@@ -35,6 +36,21 @@ Column column_of(const Matrix& m, const std::vector<float>& x, std::int64_t c) {
   for (std::int64_t r = 0; r < m.rows; ++r)
     column.variance += std::pow(x[static_cast<std::size_t>(r * m.columns + c)] - column.mean, 2) / static_cast<double>(m.rows);
   return column;
+}
+
+// The moments of each run of rows, as batch_norm_moments leaves them.
+std::vector<float> chunk_moments(const Matrix& m, const std::vector<float>& x, std::int64_t run) {
+  std::vector<float> parts(static_cast<std::size_t>(2 * m.chunks() * m.columns));
+  for (std::int64_t k = 0; k < m.chunks(); ++k) {
+    const std::int64_t first = std::min(k * run, m.rows), end = std::min(first + run, m.rows);
+    const std::vector<float> values(x.begin() + first * m.columns, x.begin() + end * m.columns);
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      const Column column = column_of({end - first, m.columns}, values, c);
+      parts[static_cast<std::size_t>(2 * k * m.columns + c)] = static_cast<float>(column.mean);
+      parts[static_cast<std::size_t>((2 * k + 1) * m.columns + c)] = static_cast<float>(column.variance * static_cast<double>(end - first));
+    }
+  }
+  return parts;
 }
 
 // Rows as the fold kernels leave them.
@@ -87,21 +103,86 @@ void moments(Random& random, KernelInstance& instance) {
   };
 }
 
+void join(Random& random, KernelInstance& instance) {
+  const Matrix m = any_matrix(random);
+  const std::int64_t run = (m.rows + m.chunks() - 1) / m.chunks();
+  const std::vector<float> x = offset_values(random, m.size());
+  const auto partial = instance.input(chunk_moments(m, x, run));
+  const auto moments = instance.output<float>(BatchNormMoments::count * m.columns);
+  instance.shape = str(m);
+  instance.start = [=](const Stream& stream, Grid g) {
+    launch(stream, "batch_norm_join", kernels::batch_norm_join_cost(m.rows, m.columns), g, kernels::batch_norm_join, partial.read(),
+           moments.write(), m.rows, m.columns);
+  };
+  instance.check = [=] {
+    std::vector<double> expected(moments.initial().size());
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      const Column column = column_of(m, x, c);
+      const auto at = [&](int row) -> double& { return expected[static_cast<std::size_t>(row * m.columns + c)]; };
+      at(BatchNormMoments::rows) = static_cast<double>(m.rows);
+      at(BatchNormMoments::mean) = column.mean;
+      at(BatchNormMoments::squares) = column.variance * static_cast<double>(m.rows);
+    }
+    expect_close(moments.now(), expected, 2e-5);
+  };
+}
+
+// Every replica has its own run of the rows, some have none; the result is that of all rows together.
+void fold_replicas(Random& random, KernelInstance& instance) {
+  const Matrix m = any_matrix(random);
+  const std::int64_t replicas = between(random, 1, 8);
+  const std::vector<float> x = offset_values(random, m.size());
+  std::vector<float> all(static_cast<std::size_t>(replicas * BatchNormMoments::count * m.columns));
+  std::int64_t first = 0;
+  for (std::int64_t r = 0; r < replicas; ++r) {
+    const std::int64_t rows = r + 1 == replicas ? m.rows - first : between(random, 0, m.rows - first);
+    const std::vector<float> own(x.begin() + first * m.columns, x.begin() + (first + rows) * m.columns);
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      const Column column = column_of({rows, m.columns}, own, c);
+      const auto at = [&](int row) -> float& { return all[static_cast<std::size_t>((r * BatchNormMoments::count + row) * m.columns + c)]; };
+      at(BatchNormMoments::rows) = static_cast<float>(rows);
+      at(BatchNormMoments::mean) = static_cast<float>(column.mean);
+      at(BatchNormMoments::squares) = static_cast<float>(column.variance * static_cast<double>(rows));
+    }
+    first += rows;
+  }
+  const auto moments = instance.input(all);
+  const auto gamma = instance.input(normal(random, m.columns));
+  const auto beta = instance.input(normal(random, m.columns));
+  const auto mean = instance.in_out(normal(random, m.columns));
+  const auto variance = instance.in_out(normal(random, m.columns));
+  const auto folded = instance.output<float>(BatchNormFolded::count * m.columns);
+  instance.shape = str(m) + " on " + std::to_string(replicas) + " replicas";
+  instance.start = [=](const Stream& stream, Grid g) {
+    launch(stream, "batch_norm_fold_replicas", kernels::batch_norm_fold_replicas_cost(replicas, m.columns), g,
+           kernels::batch_norm_fold_replicas, moments.read(), gamma.read(), beta.read(), mean.write(), variance.write(), folded.write(),
+           replicas, m.columns, 0.9F, 1e-3F);
+  };
+  instance.check = [=] {
+    std::vector<double> means, variances, rows(folded.initial().size());
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      const auto i = static_cast<std::size_t>(c);
+      const Column column = column_of(m, x, c);
+      const double inverse = 1 / std::sqrt(column.variance + 1e-3);
+      means.push_back(0.9 * mean.initial()[i] + 0.1 * column.mean);
+      variances.push_back(0.9 * variance.initial()[i] + 0.1 * column.variance);
+      const auto at = [&](int row) -> double& { return rows[static_cast<std::size_t>(row * m.columns + c)]; };
+      at(BatchNormFolded::mean) = column.mean;
+      at(BatchNormFolded::inverse) = inverse;
+      at(BatchNormFolded::scale) = inverse * gamma.initial()[i];
+      at(BatchNormFolded::shift) = beta.initial()[i];
+    }
+    expect_close(mean.now(), means, 1e-5);
+    expect_close(variance.now(), variances, 1e-5);
+    expect_close(folded.now(), rows, 2e-5);
+  };
+}
+
 void fold_batch(Random& random, KernelInstance& instance) {
   const Matrix m = any_matrix(random);
   const std::vector<float> x = offset_values(random, m.size());
-  // The chunks' own moments, as batch_norm_moments leaves them.
   const std::int64_t run = (m.rows + m.chunks() - 1) / m.chunks();
-  std::vector<float> parts(static_cast<std::size_t>(2 * m.chunks() * m.columns));
-  for (std::int64_t k = 0; k < m.chunks(); ++k) {
-    const std::int64_t first = std::min(k * run, m.rows), end = std::min(first + run, m.rows);
-    const std::vector<float> values(x.begin() + first * m.columns, x.begin() + end * m.columns);
-    for (std::int64_t c = 0; c < m.columns; ++c) {
-      const Column column = column_of({end - first, m.columns}, values, c);
-      parts[static_cast<std::size_t>(2 * k * m.columns + c)] = static_cast<float>(column.mean);
-      parts[static_cast<std::size_t>((2 * k + 1) * m.columns + c)] = static_cast<float>(column.variance * static_cast<double>(end - first));
-    }
-  }
+  const std::vector<float> parts = chunk_moments(m, x, run);
   const bool has_gamma = between(random, 0, 1) != 0, has_beta = between(random, 0, 1) != 0;
   const auto partial = instance.input(parts);
   const auto gamma = instance.input(normal(random, has_gamma ? m.columns : 0));
@@ -258,12 +339,13 @@ void gradient_apply(Random& random, KernelInstance& instance) {
   const auto dy = instance.input(normal(random, m.size()));
   const auto folded = instance.input(any_folded(random, m));
   const auto sums = instance.input(normal(random, 2 * m.columns));
+  const std::int64_t all_rows = m.rows + between(random, 0, 50);
   const auto dx = instance.output<float>(m.size());
   instance.shape = str(m);
   instance.start = [=](const Stream& stream, Grid g) {
     launch(stream, "batch_norm_gradient_apply", kernels::batch_norm_gradient_apply_cost(m.rows, m.columns), g,
-           kernels::batch_norm_gradient_apply, x.read(), dy.read(), folded.read(), sums.read(), dx.write(), m.rows, m.columns, bounds.low,
-           bounds.high);
+           kernels::batch_norm_gradient_apply, x.read(), dy.read(), folded.read(), sums.read(), dx.write(), m.rows, m.columns, all_rows,
+           bounds.low, bounds.high);
   };
   instance.check = [=] {
     const std::vector<double> g = passed(m, bounds, x.initial(), folded.initial(), dy.initial());
@@ -274,7 +356,7 @@ void gradient_apply(Random& random, KernelInstance& instance) {
       const auto row = [&](int k) -> double { return folded.initial()[static_cast<std::size_t>(k * m.columns + c)]; };
       const double xhat = (x.initial()[at] - row(BatchNormFolded::mean)) * row(BatchNormFolded::inverse);
       const double sum = sums.initial()[static_cast<std::size_t>(c)], product = sums.initial()[static_cast<std::size_t>(m.columns + c)];
-      expected.push_back(row(BatchNormFolded::scale) * (g[at] - (sum + xhat * product) / static_cast<double>(m.rows)));
+      expected.push_back(row(BatchNormFolded::scale) * (g[at] - (sum + xhat * product) / static_cast<double>(all_rows)));
     }
     expect_close(dx.now(), expected, 1e-5);
   };
@@ -285,6 +367,8 @@ void gradient_apply(Random& random, KernelInstance& instance) {
 std::vector<KernelCase> batch_norm_cases() {
   return {{"batch_norm_moments", moments},
           {"batch_norm_fold_batch", fold_batch},
+          {"batch_norm_join", join},
+          {"batch_norm_fold_replicas", fold_replicas},
           {"batch_norm_fold_moving", fold_moving},
           {"batch_norm_apply", apply},
           {"batch_norm_gradient_sums", gradient_sums},
