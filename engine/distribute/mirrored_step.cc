@@ -30,6 +30,7 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
       tracer(tracer_),
       buckets(make_buckets(graph.layout(), options.bucket_bytes, options.first_bucket_bytes)),
       last_variable(graph.layout().specs().size(), -1),
+      group(gpus),
       threads(cards_of(gpus)) {
   if (gpus.empty()) throw Error("A step needs at least one GPU.");
   std::int64_t largest = 0;
@@ -81,8 +82,13 @@ Span MirroredStep::State::span(Phase phase, int replica) const {
   return span;
 }
 
-StepInfo MirroredStep::State::info(const ReplicaPart& part) const {
-  return {options.seed, static_cast<std::uint64_t>(iterations), part.shard.first, x.samples()};
+StepInfo MirroredStep::State::info(const ReplicaPart& part) {
+  StepInfo info{options.seed, static_cast<std::uint64_t>(iterations), part.shard.first, x.samples()};
+  if (mode == Mode::training && replicas() > 1) {
+    info.group = &group;
+    info.member = part.replica.index();
+  }
+  return info;
 }
 
 void MirroredStep::State::guarded(const std::function<void()>& body) {

@@ -7,6 +7,7 @@
 #include "mirrored_step.h"
 #include "replica_threads.h"
 #include "staging.h"
+#include "step_replica_group.h"
 
 namespace lockstep {
 
@@ -73,7 +74,8 @@ struct MirroredStep::State {
   std::vector<Shard> shards;
   std::optional<Deadline> deadline;
   BucketBoard board;
-  std::string broken;  // why nothing more can be done, once a replica did not come back
+  StepReplicaGroup group;  // for layers that sum over replicas
+  std::string broken;      // why nothing more can be done, once a replica did not come back
 
   std::deque<ReplicaPart> parts;
   ReplicaThreads threads;  // last: joined before anything they use goes
@@ -87,7 +89,7 @@ struct MirroredStep::State {
   std::string where(Phase phase) const { return "phase " + std::string(to_string(phase)) + ", step " + std::to_string(step()); }
   Tracer* step_tracer() const { return mode == Mode::training ? tracer : nullptr; }
   Span span(Phase phase, int replica) const;
-  StepInfo info(const ReplicaPart& part) const;
+  StepInfo info(const ReplicaPart& part);
 
   // Runs `body`; when it throws, lets replicas and GPUs come to rest first. A late one leaves the step broken.
   void guarded(const std::function<void()>& body);
@@ -98,6 +100,11 @@ struct MirroredStep::State {
   Traffic gather_rows(SparseExchange& exchange, int variable);
   // Waits for everything the replicas issued so far, on both streams.
   void wait_for_gpus(Phase phase);
+  // Lets everybody know that some replica of the step under way will never come.
+  void give_up() {
+    board.stop();
+    group.stop();
+  }
 
   std::vector<std::vector<Fingerprint>> fingerprints();  // by replica
   // The fingerprint all replicas share; an Error that names variable, replica and step when they don't.

@@ -6,6 +6,8 @@
 // Moving statistics follow each replica's own samples during forward. Then every replica multiplies its copy by its share of the global
 // batch, and phase 4 sums: the weighted mean, the same bits everywhere. A moving update is linear, so this equals keeping the copies
 // apart and averaging them when they are read. A replica without samples has weight 0.
+#include <algorithm>
+
 #include "cross_entropy.h"
 #include "elementwise.h"
 #include "mirrored_step_state.h"
@@ -25,6 +27,10 @@ void MirroredStep::local_gradients() {
   State& state = *state_;
   const bool training = state.mode == Mode::training;
   state.board.reset(state.buckets.size() + (state.averages_state() ? 1 : 0), state.replicas());
+
+  // Larger shards come first, so the replicas that have samples are the first ones.
+  const auto with_samples = std::count_if(state.shards.begin(), state.shards.end(), [](const Shard& shard) { return shard.count > 0; });
+  state.group.begin(static_cast<int>(with_samples), *state.deadline);
 
   const auto one_replica = [&state, training](int r) {
     ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
@@ -93,7 +99,7 @@ void MirroredStep::local_gradients() {
     try {
       one_replica(r);
     } catch (...) {
-      state.board.stop();  // phase 4 must not wait for this replica
+      state.give_up();  // phase 4 and the others must not wait for this replica
       throw;
     }
   });

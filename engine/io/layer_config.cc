@@ -256,14 +256,14 @@ json write_batch_norm(const LayerImpl& base) {
                  {"gamma_initializer", ones},
                  {"moving_mean_initializer", zeros},
                  {"moving_variance_initializer", ones},
-                 {"synchronized", false}});
+                 {"synchronized", layer.synchronized}});
   return config;
 }
 
 Layer read_batch_norm(const json& config) {
   BatchNormalization layer;
   layer.momentum(config.value("momentum", 0.99F)).epsilon(config.value("epsilon", 1e-3F));
-  return layer.center(config.value("center", true)).scale(config.value("scale", true));
+  return layer.center(config.value("center", true)).scale(config.value("scale", true)).synchronized(config.value("synchronized", false));
 }
 
 json write_embedding(const LayerImpl& base) {

@@ -131,24 +131,72 @@ __global__ void batch_norm_fold_batch(View<const float> partial, View<const floa
   });
 }
 
-__global__ void batch_norm_join(View<const float> partial, View<float> moments, std::int64_t rows, std::int64_t columns) {
-  each_in_grid(columns, [=](std::int64_t c) {
-    const Moments all = join_chunks(partial, rows, columns, c);
-    moments[BatchNormMoments::rows * columns + c] = static_cast<float>(all.n);
-    moments[BatchNormMoments::mean * columns + c] = static_cast<float>(all.mean);
-    moments[BatchNormMoments::squares * columns + c] = static_cast<float>(all.squares);
+__global__ void batch_norm_sums(View<const float> x, View<double> partial, std::int64_t rows, std::int64_t columns) {
+  each_block(batch_norm_chunks(rows), [=](std::int64_t k) {
+    const Chunk chunk = chunk_of(rows, k);
+    double* sum = partial.data + 2 * k * columns;
+    double* squares = sum + columns;
+    each_thread(columns, [=](std::int64_t c) { sum[c] = 0, squares[c] = 0; });
+    std::int64_t row = chunk.first;
+    for (; row + 4 <= chunk.end; row += 4) {
+      const float* x0 = x.data + row * columns;
+      each_thread(columns, [=](std::int64_t c) {
+        const double p = x0[c];
+        const double q = x0[columns + c];
+        const double r = x0[2 * columns + c];
+        const double s = x0[3 * columns + c];
+        sum[c] += (p + q) + (r + s);
+        squares[c] += (p * p + q * q) + (r * r + s * s);
+      });
+    }
+    for (; row < chunk.end; ++row) {
+      const float* x0 = x.data + row * columns;
+      each_thread(columns, [=](std::int64_t c) {
+        const double p = x0[c];
+        sum[c] += p;
+        squares[c] += p * p;
+      });
+    }
   });
 }
 
-__global__ void batch_norm_fold_replicas(View<const float> moments, View<const float> gamma, View<const float> beta,
-                                         View<float> moving_mean, View<float> moving_variance, View<float> folded, std::int64_t replicas,
-                                         std::int64_t columns, float momentum, float epsilon) {
+__global__ void batch_norm_share(View<const double> partial, View<float> shared, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t chunks = batch_norm_chunks(rows);
   each_in_grid(columns, [=](std::int64_t c) {
-    Moments all;
-    for (std::int64_t r = 0; r < replicas; ++r) {
-      const float* own = moments.data + r * BatchNormMoments::count * columns + c;
-      all.join(own[BatchNormMoments::rows * columns], own[BatchNormMoments::mean * columns], own[BatchNormMoments::squares * columns]);
+    double sum = 0;
+    double squares = 0;
+    for (std::int64_t k = 0; k < chunks; ++k) {
+      sum += partial[2 * k * columns + c];
+      squares += partial[(2 * k + 1) * columns + c];
     }
+    const auto coarse_sum = static_cast<float>(sum);
+    const auto coarse_squares = static_cast<float>(squares);
+    shared[BatchNormShared::rows * columns + c] = static_cast<float>(rows);
+    shared[BatchNormShared::sum * columns + c] = coarse_sum;
+    shared[BatchNormShared::sum_rest * columns + c] = static_cast<float>(sum - coarse_sum);
+    shared[BatchNormShared::squares * columns + c] = coarse_squares;
+    shared[BatchNormShared::squares_rest * columns + c] = static_cast<float>(squares - coarse_squares);
+  });
+}
+
+__global__ void batch_norm_fold_replicas(View<const float> shared, View<const float> gamma, View<const float> beta, View<float> moving_mean,
+                                         View<float> moving_variance, View<float> folded, std::int64_t replicas, std::int64_t columns,
+                                         float momentum, float epsilon) {
+  each_in_grid(columns, [=](std::int64_t c) {
+    double rows = 0;
+    double sum = 0;
+    double squares = 0;
+    for (std::int64_t r = 0; r < replicas; ++r) {
+      const float* own = shared.data + r * BatchNormShared::count * columns + c;
+      rows += own[BatchNormShared::rows * columns];
+      sum += static_cast<double>(own[BatchNormShared::sum * columns]) + own[BatchNormShared::sum_rest * columns];
+      squares += static_cast<double>(own[BatchNormShared::squares * columns]) + own[BatchNormShared::squares_rest * columns];
+    }
+    Moments all;
+    all.n = rows;
+    all.mean = sum / rows;
+    const double apart = squares - sum * all.mean;
+    all.squares = apart > 0 ? apart : 0;
     fold_and_move(all, gamma, beta, moving_mean, moving_variance, folded, columns, c, momentum, epsilon);
   });
 }

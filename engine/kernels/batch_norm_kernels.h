@@ -42,26 +42,34 @@ inline Cost batch_norm_fold_batch_cost(std::int64_t rows, std::int64_t columns) 
   return {8 * n, 8 * n + 40.0 * static_cast<double>(columns)};
 }
 
-// What one replica tells the others about its samples, three rows of `columns` floats: how many rows it has, their mean and the sum of
-// squared differences from it.
-struct BatchNormMoments {
-  enum : int { rows, mean, squares, count };
-};
-
-// Joins the chunks of one replica.
-__global__ void batch_norm_join(View<const float> partial, View<float> moments, std::int64_t rows, std::int64_t columns);
-inline Cost batch_norm_join_cost(std::int64_t rows, std::int64_t columns) {
-  const double n = static_cast<double>(batch_norm_chunks(rows) * columns);
-  return {8 * n, 8 * n + 12.0 * static_cast<double>(columns)};
+// Statistics over all replicas. Sums are made in double: they then hardly depend on how the rows are dealt out, so forward has the same
+// bits on one device and on many. That matters more than it seems: a value that rounding carries over a ReLU's edge changes a gradient by
+// about 1/sqrt(elements), thousands of times more than rounding itself does.
+//
+// partial(chunks x 2 x columns) = each chunk's sums of x and of its squares.
+__global__ void batch_norm_sums(View<const float> x, View<double> partial, std::int64_t rows, std::int64_t columns);
+inline Cost batch_norm_sums_cost(std::int64_t rows, std::int64_t columns) {
+  const double n = static_cast<double>(rows) * static_cast<double>(columns);
+  return {3 * n, 4 * n + 16.0 * static_cast<double>(batch_norm_chunks(rows) * columns)};
 }
 
-// Like batch_norm_fold_batch, from all replicas' moments (replicas x 3 x columns), joined in the order of replicas.
-__global__ void batch_norm_fold_replicas(View<const float> moments, View<const float> gamma, View<const float> beta,
-                                         View<float> moving_mean, View<float> moving_variance, View<float> folded, std::int64_t replicas,
-                                         std::int64_t columns, float momentum, float epsilon);
+// What one replica tells the others about its rows: `count` rows of floats. A double goes as two floats, which keep 48 bits of it.
+struct BatchNormShared {
+  enum : int { rows, sum, sum_rest, squares, squares_rest, count };
+};
+__global__ void batch_norm_share(View<const double> partial, View<float> shared, std::int64_t rows, std::int64_t columns);
+inline Cost batch_norm_share_cost(std::int64_t rows, std::int64_t columns) {
+  const double n = static_cast<double>(batch_norm_chunks(rows) * columns);
+  return {2 * n, 16 * n + 20.0 * static_cast<double>(columns)};
+}
+
+// Like batch_norm_fold_batch, from what all replicas share, added in the order of replicas.
+__global__ void batch_norm_fold_replicas(View<const float> shared, View<const float> gamma, View<const float> beta, View<float> moving_mean,
+                                         View<float> moving_variance, View<float> folded, std::int64_t replicas, std::int64_t columns,
+                                         float momentum, float epsilon);
 inline Cost batch_norm_fold_replicas_cost(std::int64_t replicas, std::int64_t columns) {
   const double n = static_cast<double>(replicas * columns);
-  return {8 * n, 12 * n + 40.0 * static_cast<double>(columns)};
+  return {5 * n, 20 * n + 40.0 * static_cast<double>(columns)};
 }
 
 // Folds the moving statistics: inference.

@@ -1,5 +1,7 @@
 #include "batch_normalization.h"
 
+#include <algorithm>
+
 #include "batch_norm.h"
 #include "program.h"
 
@@ -8,18 +10,23 @@ namespace {
 
 class BatchNormalizationOp : public LayerOp {
  public:
-  BatchNormalizationOp(const ops::BatchNormSpec& spec, bool training, bool frozen, bool scale, bool center, std::int64_t rows,
-                       std::int64_t columns)
+  BatchNormalizationOp(const ops::BatchNormSpec& spec, bool synchronized, bool training, bool frozen, bool scale, bool center,
+                       std::int64_t rows, std::int64_t columns)
       : spec_(spec),
         scratch_(training),
         training_(training && !frozen),
+        synchronized_(synchronized),
         gamma_(scale ? 0 : -1),
         beta_(center ? (scale ? 1 : 0) : -1),
         statistics_((scale ? 1 : 0) + (center ? 1 : 0)),
         rows_(rows),
         columns_(columns) {}
 
-  std::size_t scratch_bytes() const override { return scratch_ ? ops::batch_norm_scratch(rows_, columns_) : 0; }
+  std::size_t scratch_bytes() const override {
+    if (!scratch_) return 0;
+    const std::size_t backward = ops::batch_norm_scratch(rows_, columns_);
+    return synchronized_ ? std::max(backward, ops::batch_norm_synchronized_scratch(rows_, columns_)) : backward;
+  }
   std::size_t saved_bytes() const override { return ops::batch_norm_saved(columns_); }
   bool needs_output() const override { return false; }
   bool in_place() const override { return true; }
@@ -27,7 +34,9 @@ class BatchNormalizationOp : public LayerOp {
   void forward(const LayerRun& run) override {
     const ops::BatchNormVariables variables{pick(run.variables, gamma_), pick(run.variables, beta_), pick(run.variables, statistics_),
                                             pick(run.variables, statistics_ + 1)};
-    if (training_) {
+    if (training_ && synchronized_) {
+      ops::batch_norm_synchronized(run.op, spec_, run.inputs[0], variables, run.saved, run.output, group_of(run));
+    } else if (training_) {
       ops::batch_norm_training(run.op, spec_, run.inputs[0], variables, run.saved, run.output);
     } else {
       ops::batch_norm_inference(run.op, spec_, run.inputs[0], variables, run.saved, run.output);
@@ -45,15 +54,21 @@ class BatchNormalizationOp : public LayerOp {
     if (beta_ >= 0) run.finished(beta_);
     if (gamma_ >= 0) run.finished(gamma_);
     if (run.input_gradients[0].defined())
-      ops::batch_norm_input_gradient(run.op, spec_, run.inputs[0], run.saved, run.output_gradient, run.input_gradients[0]);
+      ops::batch_norm_input_gradient(run.op, spec_, run.inputs[0], run.saved, run.output_gradient, run.input_gradients[0], group_of(run));
   }
 
  private:
+  // Pixels (or whatever the rows are) of all replicas' samples: every sample has as many.
+  ops::BatchNormGroup group_of(const LayerRun& run) const {
+    if (!synchronized_ || !run.info->group) return {};
+    return {run.info->group, run.info->member, rows_ / run.inputs[0].shape()[0] * run.info->global_batch};
+  }
   static Tensor pick(const std::vector<Tensor>& tensors, int k) { return k < 0 ? Tensor() : tensors[static_cast<std::size_t>(k)]; }
 
   ops::BatchNormSpec spec_;
   bool scratch_;                   // backward may come
   bool training_;                  // with the batch's own statistics; a frozen layer never does
+  bool synchronized_;              // the batch is that of all replicas
   int gamma_, beta_, statistics_;  // places among the layer's variables; -1 where there is none
   std::int64_t rows_, columns_;
 };
@@ -83,7 +98,8 @@ std::unique_ptr<LayerOp> BatchNormalizationImpl::plan(const LayerPlan& plan) con
   spec.momentum = momentum;
   spec.epsilon = epsilon;
   if (plan.relu) spec.low = 0, spec.high = *plan.relu;
-  return std::make_unique<BatchNormalizationOp>(spec, plan.mode == Mode::training, plan.frozen, scale, center, x.size() / x[-1], x[-1]);
+  return std::make_unique<BatchNormalizationOp>(spec, synchronized, plan.mode == Mode::training, plan.frozen, scale, center,
+                                                x.size() / x[-1], x[-1]);
 }
 
 }  // namespace lockstep

@@ -26,6 +26,9 @@ class BatchNormalizationImpl : public LayerImpl {
   float epsilon = 1e-3F;
   bool center = true;
   bool scale = true;
+  // Statistics of the global batch in place of this replica's samples: one more message forward and one backward for each such layer, and
+  // training then does not depend on how many replicas there are.
+  bool synchronized = false;
 };
 
 }  // namespace lockstep

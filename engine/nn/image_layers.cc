@@ -39,6 +39,7 @@ BatchNormalization::BatchNormalization() : LayerOptions(std::make_shared<BatchNo
 BatchNormalization BatchNormalization::momentum(float momentum) { return as<BatchNormalizationImpl>(impl_).momentum = momentum, *this; }
 BatchNormalization BatchNormalization::epsilon(float epsilon) { return as<BatchNormalizationImpl>(impl_).epsilon = epsilon, *this; }
 BatchNormalization BatchNormalization::center(bool yes) { return as<BatchNormalizationImpl>(impl_).center = yes, *this; }
+BatchNormalization BatchNormalization::synchronized(bool yes) { return as<BatchNormalizationImpl>(impl_).synchronized = yes, *this; }
 BatchNormalization BatchNormalization::scale(bool yes) { return as<BatchNormalizationImpl>(impl_).scale = yes, *this; }
 
 AveragePooling2D::AveragePooling2D(Extent2D pool_size) : LayerOptions(std::make_shared<AveragePooling2DImpl>(pool_size)) {}

@@ -9,6 +9,7 @@
 
 #include "graph.h"
 #include "logical_gpu.h"
+#include "replica_group.h"
 #include "tensor.h"
 #include "variables.h"
 
@@ -21,6 +22,8 @@ struct StepInfo {
   std::uint64_t step = 0;
   std::int64_t first_sample = 0;  // index of this replica's first sample in the global batch
   std::int64_t global_batch = 0;
+  ReplicaGroup* group = nullptr;  // the replicas that have samples in this step; null where a layer may not ask them
+  int member = 0;                 // this replica among them
 };
 
 enum class Mode { training, inference };

@@ -29,9 +29,14 @@ void apply(const OpContext& context, const BatchNormSpec& spec, const Tensor& x,
 
 }  // namespace
 
-std::size_t batch_norm_scratch(std::int64_t rows, std::int64_t columns, int replicas) {
-  const std::int64_t moments = replicas > 1 ? replicas * kernels::BatchNormMoments::count : 0;
-  return static_cast<std::size_t>((2 * (kernels::batch_norm_chunks(rows) + 1) + moments) * columns) * sizeof(float);
+std::size_t batch_norm_scratch(std::int64_t rows, std::int64_t columns) {
+  return static_cast<std::size_t>(2 * (kernels::batch_norm_chunks(rows) + 1) * columns) * sizeof(float);
+}
+
+std::size_t batch_norm_synchronized_scratch(std::int64_t rows, std::int64_t columns) {
+  const std::int64_t doubles = 2 * kernels::batch_norm_chunks(rows) * columns;
+  return static_cast<std::size_t>(doubles) * sizeof(double) +
+         static_cast<std::size_t>(kernels::BatchNormShared::count * columns) * sizeof(float);
 }
 
 std::size_t batch_norm_saved(std::int64_t columns) {
@@ -39,36 +44,47 @@ std::size_t batch_norm_saved(std::int64_t columns) {
 }
 
 void batch_norm_training(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
-                         const Tensor& saved, const Tensor& y, const BatchNormGroup& group) {
+                         const Tensor& saved, const Tensor& y) {
   const auto [rows, columns] = as_matrix(x);
-  const int replicas = group.replicas ? group.replicas->size() : 1;
   expect_size("batch_norm_training", "the output", y, x.size());
   expect_size("batch_norm_training", "the moving mean", variables.moving_mean, columns);
   expect_size("batch_norm_training", "the moving variance", variables.moving_variance, columns);
-  expect_scratch("batch_norm_training", context, batch_norm_scratch(rows, columns, replicas));
+  expect_scratch("batch_norm_training", context, batch_norm_scratch(rows, columns));
   if (x.size() == 0) return;
   const View<float> partial = partial_of(context, rows, columns);
   launch(*context.stream, "batch_norm_moments", kernels::batch_norm_moments_cost(rows, columns),
          grid_for_rows(kernels::batch_norm_chunks(rows), columns), kernels::batch_norm_moments, x.read(), partial, rows, columns);
-  if (replicas == 1) {
-    launch(*context.stream, "batch_norm_fold_batch", kernels::batch_norm_fold_batch_cost(rows, columns), grid_for_elements(columns),
-           kernels::batch_norm_fold_batch, partial, read_or_none(variables.gamma), read_or_none(variables.beta),
-           variables.moving_mean.view(), variables.moving_variance.view(), folded_in(saved, columns), rows, columns, spec.momentum,
-           spec.epsilon);
-  } else {
-    // Everybody's moments in a row, the others' zero: their sum puts them side by side, and joining those loses nothing to rounding,
-    // which sums of squares would.
-    const std::int64_t own = kernels::BatchNormMoments::count * columns;
-    const Tensor moments(partial.data + partial.count, {replicas * own});
-    fill(context, 0.0F, moments);
-    launch(*context.stream, "batch_norm_join", kernels::batch_norm_join_cost(rows, columns), grid_for_elements(columns),
-           kernels::batch_norm_join, partial, View<float>{moments.f32() + group.member * own, own}, rows, columns);
-    group.replicas->sum(group.member, moments);
-    launch(*context.stream, "batch_norm_fold_replicas", kernels::batch_norm_fold_replicas_cost(replicas, columns),
-           grid_for_elements(columns), kernels::batch_norm_fold_replicas, moments.read(), read_or_none(variables.gamma),
-           read_or_none(variables.beta), variables.moving_mean.view(), variables.moving_variance.view(), folded_in(saved, columns),
-           std::int64_t{replicas}, columns, spec.momentum, spec.epsilon);
-  }
+  launch(*context.stream, "batch_norm_fold_batch", kernels::batch_norm_fold_batch_cost(rows, columns), grid_for_elements(columns),
+         kernels::batch_norm_fold_batch, partial, read_or_none(variables.gamma), read_or_none(variables.beta), variables.moving_mean.view(),
+         variables.moving_variance.view(), folded_in(saved, columns), rows, columns, spec.momentum, spec.epsilon);
+  apply(context, spec, x, saved, y);
+}
+
+void batch_norm_synchronized(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
+                             const Tensor& saved, const Tensor& y, const BatchNormGroup& group) {
+  const auto [rows, columns] = as_matrix(x);
+  const std::int64_t replicas = group.replicas ? group.replicas->size() : 1;
+  const std::int64_t chunks = kernels::batch_norm_chunks(rows);
+  const std::int64_t own = kernels::BatchNormShared::count * columns;
+  expect_size("batch_norm_synchronized", "the output", y, x.size());
+  expect_size("batch_norm_synchronized", "the moving mean", variables.moving_mean, columns);
+  expect_size("batch_norm_synchronized", "the moving variance", variables.moving_variance, columns);
+  expect_scratch("batch_norm_synchronized", context, batch_norm_synchronized_scratch(rows, columns));
+  if (x.size() == 0) return;
+  const View<double> partial{static_cast<double*>(context.scratch.raw()), 2 * chunks * columns};
+  launch(*context.stream, "batch_norm_sums", kernels::batch_norm_sums_cost(rows, columns), grid_for_rows(chunks, columns),
+         kernels::batch_norm_sums, x.read(), partial, rows, columns);
+  // Everybody's sums in a row, the others' zero: adding these up puts them side by side.
+  const Tensor shared = replicas == 1 ? Tensor(partial.data + partial.count, {own}) : group.replicas->scratch(group.member, replicas * own);
+  if (replicas > 1) fill(context, 0.0F, shared);
+  launch(*context.stream, "batch_norm_share", kernels::batch_norm_share_cost(rows, columns), grid_for_elements(columns),
+         kernels::batch_norm_share, View<const double>{partial.data, partial.count},
+         View<float>{shared.f32() + (replicas == 1 ? 0 : group.member * own), own}, rows, columns);
+  if (replicas > 1) group.replicas->sum(group.member, shared);
+  launch(*context.stream, "batch_norm_fold_replicas", kernels::batch_norm_fold_replicas_cost(replicas, columns), grid_for_elements(columns),
+         kernels::batch_norm_fold_replicas, shared.read(), read_or_none(variables.gamma), read_or_none(variables.beta),
+         variables.moving_mean.view(), variables.moving_variance.view(), folded_in(saved, columns), replicas, columns, spec.momentum,
+         spec.epsilon);
   apply(context, spec, x, saved, y);
 }
 

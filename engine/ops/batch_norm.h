@@ -29,12 +29,16 @@ struct BatchNormGroup {
 };
 
 // Bytes of scratch that training's forward and backward need, and of what forward keeps for backward (inference needs that too).
-std::size_t batch_norm_scratch(std::int64_t rows, std::int64_t columns, int replicas = 1);
+std::size_t batch_norm_scratch(std::int64_t rows, std::int64_t columns);
+std::size_t batch_norm_synchronized_scratch(std::int64_t rows, std::int64_t columns);
 std::size_t batch_norm_saved(std::int64_t columns);
 
 // With the batch's own statistics, which also go into the moving ones.
 void batch_norm_training(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
-                         const Tensor& saved, const Tensor& y, const BatchNormGroup& group = {});
+                         const Tensor& saved, const Tensor& y);
+// With the statistics of the whole group's samples, to more digits: results hardly depend on how many replicas share the samples.
+void batch_norm_synchronized(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
+                             const Tensor& saved, const Tensor& y, const BatchNormGroup& group);
 // With the moving statistics. y may be x.
 void batch_norm_inference(const OpContext& context, const BatchNormSpec& spec, const Tensor& x, const BatchNormVariables& variables,
                           const Tensor& saved, const Tensor& y);

@@ -18,10 +18,11 @@ int make_divisible(double width) {
 
 struct Normalisation {
   float momentum, epsilon;
+  bool synchronized;
 };
 
 KerasTensor normalise(const KerasTensor& x, const Normalisation& how, const std::string& name) {
-  return BatchNormalization().momentum(how.momentum).epsilon(how.epsilon).name(name)(x);
+  return BatchNormalization().momentum(how.momentum).epsilon(how.epsilon).synchronized(how.synchronized).name(name)(x);
 }
 
 KerasTensor pointwise(const KerasTensor& x, int filters, const std::string& name) {
@@ -92,7 +93,7 @@ Model MobileNetV2(const MobileNetV2Options& options) {
   if (options.weights_ == "imagenet")
     throw Error("MobileNetV2: ImageNet's weights are not part of this program: weights(path) takes a file of them, such as Keras' .h5");
 
-  const Normalisation how{options.momentum_, options.epsilon_};
+  const Normalisation how{options.momentum_, options.epsilon_, options.synchronized_};
   const KerasTensor first = options.input_tensor_ ? KerasTensor(options.input_tensor_) : static_cast<KerasTensor>(Input(sample));
   const KerasTensor input = source_of(first);
   KerasTensor x = Conv2D(make_divisible(32 * options.alpha_), 3).strides(2).padding("same").use_bias(false).name("Conv1")(first);

@@ -23,6 +23,8 @@ class MobileNetV2Options {
   MobileNetV2Options& weights(const std::string& path) { return weights_ = path, *this; }  // "" (random), or a file of weights
   // Beyond Keras: of every BatchNormalization. 0.999 needs some thousand steps before inference is of use; short runs want less.
   MobileNetV2Options& batch_norm(float momentum, float epsilon = 1e-3F) { return momentum_ = momentum, epsilon_ = epsilon, *this; }
+  // Beyond Keras: statistics of the global batch on all replicas, so that training does not depend on their number.
+  MobileNetV2Options& synchronized_batch_norm(bool yes) { return synchronized_ = yes, *this; }
   MobileNetV2Options& name(const std::string& name) { return name_ = name, *this; }
 
  private:
@@ -37,6 +39,7 @@ class MobileNetV2Options {
   std::string weights_;
   float momentum_ = 0.999F;
   float epsilon_ = 1e-3F;
+  bool synchronized_ = false;
   std::string name_;
 };
 

@@ -118,7 +118,10 @@ class BatchNormalization : public LayerOptions<BatchNormalization> {
   BatchNormalization epsilon(float epsilon);    // default 1e-3
   BatchNormalization center(bool yes);          // has beta
   BatchNormalization scale(bool yes);           // has gamma
+  BatchNormalization synchronized(bool yes);    // statistics of the global batch, not of each replica's samples
 };
+
+inline BatchNormalization SyncBatchNormalization() { return BatchNormalization().synchronized(true); }
 
 class MaxPooling2D : public LayerOptions<MaxPooling2D> {
  public:

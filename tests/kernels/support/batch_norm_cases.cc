@@ -8,7 +8,7 @@ namespace lockstep::testing {
 namespace {
 
 using kernels::BatchNormFolded;
-using kernels::BatchNormMoments;
+using kernels::BatchNormShared;
 
 struct Matrix {
   std::int64_t rows, columns;
@@ -103,27 +103,57 @@ void moments(Random& random, KernelInstance& instance) {
   };
 }
 
-void join(Random& random, KernelInstance& instance) {
+void sums(Random& random, KernelInstance& instance) {
   const Matrix m = any_matrix(random);
-  const std::int64_t run = (m.rows + m.chunks() - 1) / m.chunks();
-  const std::vector<float> x = offset_values(random, m.size());
-  const auto partial = instance.input(chunk_moments(m, x, run));
-  const auto moments = instance.output<float>(BatchNormMoments::count * m.columns);
+  const auto x = instance.input(offset_values(random, m.size()));
+  const auto partial = instance.output<double>(2 * m.chunks() * m.columns);
   instance.shape = str(m);
   instance.start = [=](const Stream& stream, Grid g) {
-    launch(stream, "batch_norm_join", kernels::batch_norm_join_cost(m.rows, m.columns), g, kernels::batch_norm_join, partial.read(),
-           moments.write(), m.rows, m.columns);
+    launch(stream, "batch_norm_sums", kernels::batch_norm_sums_cost(m.rows, m.columns), g, kernels::batch_norm_sums, x.read(),
+           partial.write(), m.rows, m.columns);
   };
   instance.check = [=] {
-    std::vector<double> expected(moments.initial().size());
+    const auto parts = partial.now();
     for (std::int64_t c = 0; c < m.columns; ++c) {
-      const Column column = column_of(m, x, c);
-      const auto at = [&](int row) -> double& { return expected[static_cast<std::size_t>(row * m.columns + c)]; };
-      at(BatchNormMoments::rows) = static_cast<double>(m.rows);
-      at(BatchNormMoments::mean) = column.mean;
-      at(BatchNormMoments::squares) = column.variance * static_cast<double>(m.rows);
+      double sum = 0, squares = 0, found = 0, found_squares = 0;
+      for (std::int64_t r = 0; r < m.rows; ++r) {
+        const double value = x.initial()[static_cast<std::size_t>(r * m.columns + c)];
+        sum += value, squares += value * value;
+      }
+      for (std::int64_t k = 0; k < m.chunks(); ++k) {
+        found += parts[static_cast<std::size_t>(2 * k * m.columns + c)];
+        found_squares += parts[static_cast<std::size_t>((2 * k + 1) * m.columns + c)];
+      }
+      ASSERT_NEAR(found, sum, 1e-12 * std::abs(sum));
+      ASSERT_NEAR(found_squares, squares, 1e-12 * squares);
     }
-    expect_close(moments.now(), expected, 2e-5);
+  };
+}
+
+void share(Random& random, KernelInstance& instance) {
+  const Matrix m = any_matrix(random);
+  std::vector<double> values(static_cast<std::size_t>(2 * m.chunks() * m.columns));
+  for (double& value : values) value = std::ldexp(static_cast<double>(random() % 100'000'001) + 0.5, static_cast<int>(random() % 5));
+  const auto partial = instance.input(values);
+  const auto shared = instance.output<float>(BatchNormShared::count * m.columns);
+  instance.shape = str(m);
+  instance.start = [=](const Stream& stream, Grid g) {
+    launch(stream, "batch_norm_share", kernels::batch_norm_share_cost(m.rows, m.columns), g, kernels::batch_norm_share, partial.read(),
+           shared.write(), m.rows, m.columns);
+  };
+  instance.check = [=] {
+    const auto found = shared.now();
+    for (std::int64_t c = 0; c < m.columns; ++c) {
+      const auto at = [&](int row) -> double { return found[static_cast<std::size_t>(row * m.columns + c)]; };
+      double sum = 0, squares = 0;
+      for (std::int64_t k = 0; k < m.chunks(); ++k) {
+        sum += values[static_cast<std::size_t>(2 * k * m.columns + c)];
+        squares += values[static_cast<std::size_t>((2 * k + 1) * m.columns + c)];
+      }
+      ASSERT_EQ(at(BatchNormShared::rows), static_cast<double>(m.rows));
+      ASSERT_NEAR(at(BatchNormShared::sum) + at(BatchNormShared::sum_rest), sum, 1e-13 * sum);
+      ASSERT_NEAR(at(BatchNormShared::squares) + at(BatchNormShared::squares_rest), squares, 1e-13 * squares);
+    }
   };
 }
 
@@ -132,21 +162,26 @@ void fold_replicas(Random& random, KernelInstance& instance) {
   const Matrix m = any_matrix(random);
   const std::int64_t replicas = between(random, 1, 8);
   const std::vector<float> x = offset_values(random, m.size());
-  std::vector<float> all(static_cast<std::size_t>(replicas * BatchNormMoments::count * m.columns));
+  std::vector<float> all(static_cast<std::size_t>(replicas * BatchNormShared::count * m.columns));
   std::int64_t first = 0;
   for (std::int64_t r = 0; r < replicas; ++r) {
     const std::int64_t rows = r + 1 == replicas ? m.rows - first : between(random, 0, m.rows - first);
-    const std::vector<float> own(x.begin() + first * m.columns, x.begin() + (first + rows) * m.columns);
     for (std::int64_t c = 0; c < m.columns; ++c) {
-      const Column column = column_of({rows, m.columns}, own, c);
-      const auto at = [&](int row) -> float& { return all[static_cast<std::size_t>((r * BatchNormMoments::count + row) * m.columns + c)]; };
-      at(BatchNormMoments::rows) = static_cast<float>(rows);
-      at(BatchNormMoments::mean) = static_cast<float>(column.mean);
-      at(BatchNormMoments::squares) = static_cast<float>(column.variance * static_cast<double>(rows));
+      const auto at = [&](int row) -> float& { return all[static_cast<std::size_t>((r * BatchNormShared::count + row) * m.columns + c)]; };
+      double sum = 0, squares = 0;
+      for (std::int64_t row = first; row < first + rows; ++row) {
+        const double value = x[static_cast<std::size_t>(row * m.columns + c)];
+        sum += value, squares += value * value;
+      }
+      at(BatchNormShared::rows) = static_cast<float>(rows);
+      at(BatchNormShared::sum) = static_cast<float>(sum);
+      at(BatchNormShared::sum_rest) = static_cast<float>(sum - at(BatchNormShared::sum));
+      at(BatchNormShared::squares) = static_cast<float>(squares);
+      at(BatchNormShared::squares_rest) = static_cast<float>(squares - at(BatchNormShared::squares));
     }
     first += rows;
   }
-  const auto moments = instance.input(all);
+  const auto shared = instance.input(all);
   const auto gamma = instance.input(normal(random, m.columns));
   const auto beta = instance.input(normal(random, m.columns));
   const auto mean = instance.in_out(normal(random, m.columns));
@@ -155,7 +190,7 @@ void fold_replicas(Random& random, KernelInstance& instance) {
   instance.shape = str(m) + " on " + std::to_string(replicas) + " replicas";
   instance.start = [=](const Stream& stream, Grid g) {
     launch(stream, "batch_norm_fold_replicas", kernels::batch_norm_fold_replicas_cost(replicas, m.columns), g,
-           kernels::batch_norm_fold_replicas, moments.read(), gamma.read(), beta.read(), mean.write(), variance.write(), folded.write(),
+           kernels::batch_norm_fold_replicas, shared.read(), gamma.read(), beta.read(), mean.write(), variance.write(), folded.write(),
            replicas, m.columns, 0.9F, 1e-3F);
   };
   instance.check = [=] {
@@ -367,7 +402,8 @@ void gradient_apply(Random& random, KernelInstance& instance) {
 std::vector<KernelCase> batch_norm_cases() {
   return {{"batch_norm_moments", moments},
           {"batch_norm_fold_batch", fold_batch},
-          {"batch_norm_join", join},
+          {"batch_norm_sums", sums},
+          {"batch_norm_share", share},
           {"batch_norm_fold_replicas", fold_replicas},
           {"batch_norm_fold_moving", fold_moving},
           {"batch_norm_apply", apply},
