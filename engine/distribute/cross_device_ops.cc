@@ -2,10 +2,10 @@
 #include "cross_device_ops.h"
 
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "hierarchical_copy_all_reduce.h"
-#include "lockstep/error.h"
 #include "nccl_all_reduce.h"
 #include "peer.h"
 #include "reduction_to_one_device.h"
@@ -39,15 +39,20 @@ Traffic CrossDeviceOps::broadcast(const std::vector<Participant>& participants) 
   const Participant& root = participants.front();
   if (participants.size() == 1 || root.buffer.bytes() == 0) return traffic;
   const auto bytes = static_cast<std::int64_t>(root.buffer.bytes());
-  Event ready(root.gpu->physical());
-  ready.record(*root.stream);
+  std::optional<Event> ready;
+  on_behalf_of(0, [&] {
+    ready.emplace(root.gpu->physical());
+    ready->record(*root.stream);
+  });
   for (std::size_t r = 1; r < participants.size(); ++r) {
     const Participant& reader = participants[r];
-    reader.stream->wait(ready);
-    copy_between(*reader.stream, *root.gpu, root.buffer.raw(), *reader.gpu, reader.buffer.raw(), bytes);
-    Event read(reader.gpu->physical());
-    read.record(*reader.stream);
-    root.stream->wait(read);  // whatever the root does next may overwrite its buffer
+    on_behalf_of(r, [&] {
+      reader.stream->wait(*ready);
+      copy_between(*reader.stream, *root.gpu, root.buffer.raw(), *reader.gpu, reader.buffer.raw(), bytes);
+      Event read(reader.gpu->physical());
+      read.record(*reader.stream);
+      on_behalf_of(0, [&] { root.stream->wait(read); });  // whatever the root does next may overwrite its buffer
+    });
     ++traffic.messages;
     traffic.bytes += bytes;
   }

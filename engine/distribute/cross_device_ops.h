@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "deadline.h"
+#include "lockstep/error.h"
 #include "logical_gpu.h"
 #include "tensor.h"
 #include "workers.h"
@@ -19,6 +21,24 @@ struct Participant {
   Stream* stream = nullptr;
   Tensor buffer;
 };
+
+// What went wrong while a collective was issued for one replica: `what()` says what, the phase adds who and where.
+struct ReplicaError : Error {
+  ReplicaError(std::size_t which, const std::string& text) : Error(text), replica(which) {}
+  std::size_t replica;
+};
+
+// Does a replica's part of a collective; an Error in there knows whose part it was.
+template <typename Action>
+void on_behalf_of(std::size_t replica, Action&& action) {
+  try {
+    std::forward<Action>(action)();
+  } catch (const ReplicaError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw ReplicaError(replica, error.what());
+  }
+}
 
 // What a collective sent, counted as it was issued; tests compare it with the closed form.
 struct Traffic {

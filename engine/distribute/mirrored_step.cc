@@ -132,19 +132,19 @@ void MirroredStep::State::count_samples() {
 }
 
 void MirroredStep::State::wait_for_gpus(Phase phase) {
-  for (ReplicaPart& part : parts) {
-    part.reduced.record(part.replica.gpu().communication());
-    part.replica.gpu().compute().wait(part.reduced);
-    part.finished.record(part.replica.gpu().compute());
+  for (std::size_t r = 0; r < parts.size(); ++r) {
+    serve(r, phase, [&, &part = parts[r]] {
+      part.reduced.record(part.replica.gpu().communication());
+      part.replica.gpu().compute().wait(part.reduced);
+      part.finished.record(part.replica.gpu().compute());
+    });
   }
   std::string late;
   for (ReplicaPart& part : parts) {
     bool done = false;
-    try {
+    serve(static_cast<std::size_t>(part.replica.index()), phase, [&] {
       while (!(done = wait_until_done(part.finished, Deadline(0.2))) && !deadline->passed()) cross_device_ops->check();
-    } catch (const std::exception& error) {
-      throw Error("replica " + std::to_string(part.replica.index()) + ", " + where(phase) + ": " + error.what());
-    }
+    });
     if (!done) late += (late.empty() ? "replica " : ", replica ") + std::to_string(part.replica.index());
   }
   if (!late.empty()) {

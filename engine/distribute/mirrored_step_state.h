@@ -91,6 +91,17 @@ struct MirroredStep::State {
   Span span(Phase phase, int replica) const;
   StepInfo info(const ReplicaPart& part);
 
+  // Does one replica's part of a phase on the calling thread: an Error in there names replica, phase and step, as those of its own thread
+  // do.
+  template <typename Action>
+  void serve(std::size_t replica, Phase phase, Action&& action) const {
+    try {
+      on_behalf_of(replica, std::forward<Action>(action));
+    } catch (const ReplicaError& error) {
+      throw Error("replica " + std::to_string(error.replica) + ", " + where(phase) + ": " + error.what());
+    }
+  }
+
   // Runs `body`; when it throws, lets replicas and GPUs come to rest first. A late one leaves the step broken.
   void guarded(const std::function<void()>& body);
   void begin(Mode mode, const Array& x, const Array& y, const Array& weights);
@@ -106,9 +117,9 @@ struct MirroredStep::State {
     group.stop();
   }
 
-  std::vector<std::vector<Fingerprint>> fingerprints();  // by replica
+  std::vector<std::vector<Fingerprint>> fingerprints(Phase phase);  // by replica
   // The fingerprint all replicas share; an Error that names variable, replica and step when they don't.
-  std::uint64_t require_mirrored();
+  std::uint64_t require_mirrored(Phase phase);
 };
 
 }  // namespace lockstep

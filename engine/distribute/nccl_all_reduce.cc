@@ -46,12 +46,17 @@ void NcclAllReduceOps::prepare(const std::vector<LogicalGpu*>& gpus, std::int64_
     }
     cards.push_back(gpu->physical());
   }
-  if (cards.size() < 2 || cards == cards_) return;
+  if (cards.size() < 2 || (cards == cards_ && !communicators_.empty())) return;
   destroy();
   enable_peer_access(gpus);
-  communicators_.resize(cards.size());
-  LOCKSTEP_CHECK(ncclCommInitAll(communicators_.data(), static_cast<int>(cards.size()), cards.data()));
   cards_ = std::move(cards);
+  connect();
+}
+
+void NcclAllReduceOps::connect() {
+  std::vector<ncclComm_t> made(cards_.size());
+  LOCKSTEP_CHECK(ncclCommInitAll(made.data(), static_cast<int>(cards_.size()), cards_.data()));
+  communicators_ = std::move(made);
 }
 
 void NcclAllReduceOps::check(const std::vector<Participant>& participants) const {
@@ -60,19 +65,36 @@ void NcclAllReduceOps::check(const std::vector<Participant>& participants) const
   if (!fits) throw Error("NcclAllReduce: these replicas are not the ones prepare() made communicators for.");
 }
 
+// One call for every replica, as one group. When a call fails the others' GPUs would wait for that replica for ever: so all
+// communicators are aborted, which lets them go, and made anew for the next collective.
+template <typename Call>
+void NcclAllReduceOps::grouped(const std::vector<Participant>& participants, const Call& call) {
+  if (communicators_.empty()) connect();
+  check(participants);
+  try {
+    Group group;
+    for (std::size_t r = 0; r < participants.size(); ++r) {
+      on_behalf_of(r, [&] {
+        const DeviceGuard guard(participants[r].gpu->physical());
+        call(participants[r], communicators_[r]);
+      });
+    }
+    group.end();
+  } catch (...) {
+    for (ncclComm_t communicator : communicators_) ncclCommAbort(communicator);
+    communicators_.clear();
+    throw;
+  }
+}
+
 Traffic NcclAllReduceOps::all_reduce(const std::vector<Participant>& participants) {
   const auto n = static_cast<std::int64_t>(participants.size());
   const std::int64_t elements = participants.front().buffer.size();
   if (n == 1 || elements == 0) return {};
-  check(participants);
-  Group group;
-  for (std::size_t r = 0; r < participants.size(); ++r) {
-    const Participant& participant = participants[r];
-    const DeviceGuard guard(participant.gpu->physical());
-    LOCKSTEP_CHECK(ncclAllReduce(participant.buffer.raw(), participant.buffer.raw(), static_cast<std::size_t>(elements), ncclFloat32,
-                                 ncclSum, communicators_[r], participant.stream->get()));
-  }
-  group.end();
+  grouped(participants, [&](const Participant& one, ncclComm_t communicator) {
+    LOCKSTEP_CHECK(ncclAllReduce(one.buffer.raw(), one.buffer.raw(), static_cast<std::size_t>(elements), ncclFloat32, ncclSum, communicator,
+                                 one.stream->get()));
+  });
   return {n, 2 * (n - 1) * static_cast<std::int64_t>(participants.front().buffer.bytes())};
 }
 
@@ -80,15 +102,10 @@ Traffic NcclAllReduceOps::broadcast(const std::vector<Participant>& participants
   const auto n = static_cast<std::int64_t>(participants.size());
   const std::size_t bytes = participants.front().buffer.bytes();
   if (n == 1 || bytes == 0) return {};
-  check(participants);
-  Group group;
-  for (std::size_t r = 0; r < participants.size(); ++r) {
-    const Participant& participant = participants[r];
-    const DeviceGuard guard(participant.gpu->physical());
-    LOCKSTEP_CHECK(ncclBroadcast(participant.buffer.raw(), participant.buffer.raw(), bytes / sizeof(float), ncclFloat32, 0,
-                                 communicators_[r], participant.stream->get()));
-  }
-  group.end();
+  grouped(participants, [&](const Participant& one, ncclComm_t communicator) {
+    LOCKSTEP_CHECK(
+        ncclBroadcast(one.buffer.raw(), one.buffer.raw(), bytes / sizeof(float), ncclFloat32, 0, communicator, one.stream->get()));
+  });
   return {n - 1, (n - 1) * static_cast<std::int64_t>(bytes)};
 }
 

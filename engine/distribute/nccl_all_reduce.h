@@ -24,10 +24,13 @@ class NcclAllReduceOps : public CrossDeviceOps {
 
  private:
   void check(const std::vector<Participant>& participants) const;
+  void connect();
   void destroy();
+  template <typename Call>
+  void grouped(const std::vector<Participant>& participants, const Call& call);
 
   std::vector<int> cards_;
-  std::vector<ncclComm_t> communicators_;  // by replica
+  std::vector<ncclComm_t> communicators_;  // by replica; none after a failure
 };
 
 }  // namespace lockstep

@@ -37,7 +37,7 @@ void MirroredStep::all_reduce() {
     std::vector<std::unique_ptr<DeviceSpan>> spans;
     for (ReplicaPart& part : state.parts) {
       Stream& stream = part.replica.gpu().communication();
-      stream.wait(part.bucket_ready[b]);
+      state.serve(static_cast<std::size_t>(part.replica.index()), Phase::all_reduce, [&] { stream.wait(part.bucket_ready[b]); });
       Span span = state.span(Phase::all_reduce, part.replica.index());
       span.communication = true;
       span.name += " " + what;
@@ -51,6 +51,8 @@ void MirroredStep::all_reduce() {
     try {
       traffic =
           exchange != nullptr ? state.gather_rows(*exchange, state.buckets[b].sparse) : state.cross_device_ops->all_reduce(participants);
+    } catch (const ReplicaError& error) {
+      throw Error("replica " + std::to_string(error.replica) + ", " + state.where(Phase::all_reduce) + ", " + what + ": " + error.what());
     } catch (const std::exception& error) {
       throw Error(state.where(Phase::all_reduce) + ", " + what + ": " + error.what());
     }
@@ -75,7 +77,7 @@ void MirroredStep::all_reduce() {
       if (squares.defined())
         participants.push_back({&part.replica.gpu(), &part.replica.gpu().communication(), squares.reshaped({squares.size()})});
     }
-    if (!participants.empty()) state.cross_device_ops->all_reduce(participants);
+    if (!participants.empty()) state.serve(0, Phase::all_reduce, [&] { state.cross_device_ops->all_reduce(participants); });
   }
   state.threads.wait(*state.deadline);
 }

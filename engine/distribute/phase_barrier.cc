@@ -77,14 +77,17 @@ std::string hexadecimal(std::uint64_t word) {
 
 }  // namespace
 
-std::vector<std::vector<Fingerprint>> MirroredStep::State::fingerprints() {
+std::vector<std::vector<Fingerprint>> MirroredStep::State::fingerprints(Phase phase) {
   std::vector<std::vector<Fingerprint>> all;
-  for (ReplicaPart& part : parts) all.push_back(fingerprint(part, flat_pieces(part.replica.variables()), *deadline));
+  for (ReplicaPart& part : parts) {
+    serve(static_cast<std::size_t>(part.replica.index()), phase,
+          [&] { all.push_back(fingerprint(part, flat_pieces(part.replica.variables()), *deadline)); });
+  }
   return all;
 }
 
-std::uint64_t MirroredStep::State::require_mirrored() {
-  const std::vector<std::vector<Fingerprint>> flat = fingerprints();
+std::uint64_t MirroredStep::State::require_mirrored(Phase phase) {
+  const std::vector<std::vector<Fingerprint>> flat = fingerprints(phase);
   for (std::size_t r = 1; r < flat.size(); ++r) {
     if (combined(flat[r]) == combined(flat[0])) continue;
     const std::vector<Fingerprint> expected = fingerprint(parts[0], variable_pieces(parts[0].replica.variables()), *deadline);
@@ -112,7 +115,7 @@ std::vector<std::uint64_t> MirroredStep::checksums() {
   std::vector<std::uint64_t> words;
   state_->guarded([&] {
     state_->wait_for_gpus(Phase::barrier);
-    for (const std::vector<Fingerprint>& one : state_->fingerprints()) words.push_back(combined(one));
+    for (const std::vector<Fingerprint>& one : state_->fingerprints(Phase::barrier)) words.push_back(combined(one));
     words = state_->cross_device_ops->gather(words, 1, *state_->deadline);
   });
   return words;
@@ -122,7 +125,8 @@ void MirroredStep::barrier() {
   State& state = *state_;
   state.wait_for_gpus(Phase::barrier);
   Details details;
-  if (state.options.check_mirrored) details = {{"checksum of every replica", json_text(hexadecimal(state.require_mirrored()))}};
+  if (state.options.check_mirrored)
+    details = {{"checksum of every replica", json_text(hexadecimal(state.require_mirrored(Phase::barrier)))}};
   if (!state.tracer) return;
   // A replica arrives when its GPU is done and leaves when all have arrived (and were compared).
   state.tracer->resolve();

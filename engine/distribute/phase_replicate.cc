@@ -19,8 +19,10 @@ void MirroredStep::replicate() {
     std::vector<std::unique_ptr<DeviceSpan>> spans;
     for (ReplicaPart& part : state.parts) {
       Stream& stream = part.replica.gpu().communication();
-      part.finished.record(part.replica.gpu().compute());  // initial values were written there
-      stream.wait(part.finished);
+      state.serve(static_cast<std::size_t>(part.replica.index()), Phase::replicate, [&] {
+        part.finished.record(part.replica.gpu().compute());  // initial values were written there
+        stream.wait(part.finished);
+      });
       Span span = state.span(Phase::replicate, part.replica.index());
       span.communication = true;
       spans.push_back(std::make_unique<DeviceSpan>(state.tracer, stream, std::move(span)));
@@ -31,7 +33,8 @@ void MirroredStep::replicate() {
       for (ReplicaPart& part : state.parts) {
         participants.push_back({&part.replica.gpu(), &part.replica.gpu().communication(), buffer(part.replica.variables())});
       }
-      const Traffic sent = state.cross_device_ops->broadcast(participants);
+      Traffic sent;
+      state.serve(0, Phase::replicate, [&] { sent = state.cross_device_ops->broadcast(participants); });
       traffic.messages += sent.messages;
       traffic.bytes += sent.bytes;
     }
@@ -42,7 +45,7 @@ void MirroredStep::replicate() {
     spans.clear();
     state.wait_for_gpus(Phase::replicate);
     if (state.tracer) state.tracer->resolve();
-    if (state.options.check_mirrored) state.require_mirrored();
+    if (state.options.check_mirrored) state.require_mirrored(Phase::replicate);
     state.mirrored = true;
   });
 }

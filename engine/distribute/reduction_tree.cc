@@ -39,26 +39,38 @@ Traffic ReductionTree::all_reduce(const std::vector<Participant>& participants) 
   }
   const auto bytes = static_cast<std::int64_t>(participants.front().buffer.bytes());
 
-  for (const Edge& edge : edges_) {
-    const Participant& parent = participants[static_cast<std::size_t>(edge.parent)];
-    const Participant& child = participants[static_cast<std::size_t>(edge.child)];
-    Event& ready = ready_[static_cast<std::size_t>(edge.child)];
-    ready.record(*child.stream);
-    parent.stream->wait(ready);
-    add_between({parent.gpu, parent.stream, {}}, *child.gpu, child.buffer, parent.buffer, staging_[static_cast<std::size_t>(edge.parent)]);
+  // One replica waits for what another has recorded; each part is done on behalf of the replica whose stream it goes to.
+  const auto record = [&](std::vector<Event>& events, std::size_t replica) {
+    on_behalf_of(replica, [&] { events[replica].record(*participants[replica].stream); });
+  };
+  for (const auto& [up, down] : edges_) {
+    const auto parent = static_cast<std::size_t>(up);
+    const auto child = static_cast<std::size_t>(down);
+    record(ready_, child);
+    on_behalf_of(parent, [&] {
+      const Participant& receiver = participants[parent];
+      receiver.stream->wait(ready_[child]);
+      add_between({receiver.gpu, receiver.stream, {}}, *participants[child].gpu, participants[child].buffer, receiver.buffer,
+                  staging_[parent]);
+    });
   }
   for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge) {
-    const Participant& parent = participants[static_cast<std::size_t>(edge->parent)];
-    const Participant& child = participants[static_cast<std::size_t>(edge->child)];
-    Event& ready = ready_[static_cast<std::size_t>(edge->parent)];
-    ready.record(*parent.stream);
-    child.stream->wait(ready);
-    copy_between(*child.stream, *parent.gpu, parent.buffer.raw(), *child.gpu, child.buffer.raw(), bytes);
-    read_[static_cast<std::size_t>(edge->child)].record(*child.stream);
+    const auto parent = static_cast<std::size_t>(edge->parent);
+    const auto child = static_cast<std::size_t>(edge->child);
+    record(ready_, parent);
+    on_behalf_of(child, [&] {
+      const Participant& receiver = participants[child];
+      receiver.stream->wait(ready_[parent]);
+      copy_between(*receiver.stream, *participants[parent].gpu, participants[parent].buffer.raw(), *receiver.gpu, receiver.buffer.raw(),
+                   bytes);
+    });
+    record(read_, child);
   }
   // What a parent does next may overwrite its buffer. Only now, or its children would be served one after another.
-  for (const Edge& edge : edges_)
-    participants[static_cast<std::size_t>(edge.parent)].stream->wait(read_[static_cast<std::size_t>(edge.child)]);
+  for (const auto& [up, down] : edges_) {
+    const auto parent = static_cast<std::size_t>(up);
+    on_behalf_of(parent, [&, child = static_cast<std::size_t>(down)] { participants[parent].stream->wait(read_[child]); });
+  }
   traffic.messages = 2 * static_cast<std::int64_t>(edges_.size());
   traffic.bytes = traffic.messages * bytes;
   return traffic;

@@ -47,10 +47,10 @@ Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participant
     return Tensor(participants[replica].buffer.f32() + chunks[chunk].first, {chunks[chunk].count});
   };
   const auto record_all = [&] {
-    for (std::size_t r = 0; r < participants.size(); ++r) ready_[r].record(*participants[r].stream);
+    for (std::size_t r = 0; r < participants.size(); ++r) on_behalf_of(r, [&] { ready_[r].record(*participants[r].stream); });
   };
   // Replica r takes one chunk from its left neighbour, to add it to its own or to keep it.
-  const auto pull = [&](int r, std::size_t chunk, bool add) {
+  const auto pull_now = [&](int r, std::size_t chunk, bool add) {
     const Participant& receiver = participants[at(r)];
     const Participant& sender = participants[at(r - 1)];
     receiver.stream->wait(ready_[at(r - 1)]);
@@ -66,6 +66,7 @@ Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participant
     ++traffic.messages;
     traffic.bytes += bytes;
   };
+  const auto pull = [&](int r, std::size_t chunk, bool add) { on_behalf_of(at(r), [&] { pull_now(r, chunk, add); }); };
 
   record_all();
   for (int step = 0; step < n - 1; ++step) {  // reduce-scatter
@@ -76,7 +77,8 @@ Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participant
     for (int r = 0; r < n; ++r) pull(r, at(r - step), false);
     record_all();
   }
-  for (int r = 0; r < n; ++r) participants[at(r)].stream->wait(ready_[at(r + 1)]);  // the right neighbour has read my last chunk
+  for (int r = 0; r < n; ++r)  // the right neighbour has read my last chunk
+    on_behalf_of(at(r), [&] { participants[at(r)].stream->wait(ready_[at(r + 1)]); });
   return traffic;
 }
 

@@ -1,0 +1,105 @@
+// Every call that a step makes on a replica's GPU fails once: one Error that names the replica and the phase, nothing hangs, and when the
+// model goes all memory is back.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "faults.h"
+#include "lockstep/error.h"
+#include "mirrored_step.h"
+#include "optim/adam.h"
+#include "support/gpus.h"
+#include "support/model.h"
+
+namespace lockstep {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace): GPUs and models made for these tests
+
+constexpr int kReplicas = 3;
+
+class Faults : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override { sim::reset_faults(); }
+  void TearDown() override { sim::reset_faults(); }
+
+  // A step on cards of their own, so that a device is a replica.
+  struct Run {
+    explicit Run(const std::string& algorithm) : gpus(whole_cards(kReplicas)) {
+      StepOptions options;
+      options.first_bucket_bytes = 256;
+      options.bucket_bytes = 512;
+      options.check_mirrored = true;
+      options.deadline_seconds = 20;
+      step.emplace(small_graph(), gpus.pointers, make_cross_device_ops(algorithm), options, nullptr);
+      step->set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F),
+                         {make_metric("accuracy")});
+      initialize(step->replica(0), 3);
+    }
+    void train() { step->train(random_samples({6, 6, 1}, 7, 1), labels(7, 3, 1)); }
+    std::size_t memory_after_the_model_is_gone() {
+      step.reset();
+      std::size_t used = 0;
+      for (LogicalGpu* gpu : gpus.pointers) used += gpu->arena().used();
+      return used;
+    }
+    Gpus gpus;
+    std::optional<MirroredStep> step;
+  };
+};
+
+std::string phase_in(const std::string& text) {
+  for (const char* phase : {"replicate", "shard", "local gradients", "all-reduce", "update", "barrier"}) {
+    if (text.find(std::string("phase ") + phase) != std::string::npos) return phase;
+  }
+  return "none";
+}
+
+// Calls by kind; the thread that makes them has the replica's device current.
+TEST_P(Faults, EveryCallOfAStepOnEveryReplicaIsNamedAndNothingIsLeft) {
+  std::map<std::string, std::set<int>> found;  // phase -> replicas
+  for (const std::string call : {"launch", "copy", "alloc", "collective", "cudaEventRecord", "cudaStreamWaitEvent", "cublasLtMatmul",
+                                 "cudnnBackendExecute", "operation"}) {
+    for (int replica = 0; replica < kReplicas; ++replica) {
+      const std::string device = ":device=" + std::to_string(replica);
+      std::uint64_t calls = 0;
+      {
+        Run run(GetParam());
+        sim::arm_faults(call + ":0" + device);
+        run.train();
+        calls = sim::armed_faults().at(0).seen;
+        sim::reset_faults();
+      }
+      for (std::uint64_t k = 1; k <= calls; ++k) {
+        Run run(GetParam());
+        sim::arm_faults(call + ":" + std::to_string(k) + device);
+        std::string text = "nothing was thrown";
+        try {
+          run.train();
+        } catch (const Error& error) {
+          text = error.what();
+        }
+        const bool fired = sim::armed_faults().at(0).fired > 0;
+        sim::reset_faults();
+        if (fired) {  // host threads take turns, so a run may make a call or two less
+          ASSERT_EQ(text.rfind("replica " + std::to_string(replica) + ", phase ", 0), 0U) << call << " " << k << ": " << text;
+          found[phase_in(text)].insert(replica);
+        }
+        ASSERT_EQ(run.memory_after_the_model_is_gone(), 0U) << call << " " << k << ": " << text;
+      }
+    }
+  }
+  for (const char* phase : {"replicate", "shard", "local gradients", "all-reduce", "update", "barrier"}) {
+    EXPECT_EQ(found[phase], (std::set<int>{0, 1, 2})) << phase;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryAlgorithm, Faults, ::testing::ValuesIn(cross_device_ops_names()), [](const auto& test) {
+  std::string name = test.param;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+});
+
+}  // namespace
+}  // namespace lockstep
