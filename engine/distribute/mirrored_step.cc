@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "check.h"
 #include "elementwise.h"
@@ -17,6 +18,16 @@ std::vector<int> cards_of(const std::vector<LogicalGpu*>& gpus) {
   cards.reserve(gpus.size());
   for (const LogicalGpu* gpu : gpus) cards.push_back(gpu->physical());
   return cards;
+}
+
+// A GPU that failed makes calls for others fail too, those that wait for its events: the news is the GPU.
+std::string blame(const std::string& text, const std::set<std::size_t>& lost) {
+  const std::string word = "replica ";
+  if (lost.empty() || text.rfind(word, 0) != 0) return text;
+  std::size_t end = word.size();
+  while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+  const std::size_t named = std::stoul(text.substr(word.size(), end - word.size()));
+  return lost.count(named) ? text : word + std::to_string(*lost.begin()) + text.substr(end);
 }
 
 }  // namespace
@@ -92,7 +103,11 @@ StepInfo MirroredStep::State::info(const ReplicaPart& part) {
 }
 
 void MirroredStep::State::guarded(const std::function<void()>& body) {
-  if (!broken.empty()) throw Error("This model can't go on, since an earlier step did not end: " + broken);
+  if (!broken.empty()) {
+    throw Error(
+        "This model can't go on, since an earlier step did not end and its replicas may differ; make it anew and load its weights. " +
+        std::string("What happened: ") + broken);
+  }
   deadline.emplace(options.deadline_seconds);
   try {
     body();
@@ -100,18 +115,20 @@ void MirroredStep::State::guarded(const std::function<void()>& body) {
     const Deadline patience(std::max(0.0, std::chrono::duration<double>(deadline->at() - Deadline::Clock::now()).count()));
     cross_device_ops->abort();
     bool at_rest = threads.drain(patience);
+    std::set<std::size_t> lost;
     for (ReplicaPart& part : parts) {
       for (Stream* stream : {&part.replica.gpu().compute(), &part.replica.gpu().communication()}) {
         try {
           part.finished.record(*stream);
           at_rest = wait_until_done(part.finished, patience) && at_rest;
         } catch (const Error&) {
-          at_rest = false;
+          lost.insert(static_cast<std::size_t>(part.replica.index()));
         }
       }
     }
-    if (!at_rest) broken = error.what();
-    throw;
+    const std::string text = blame(error.what(), lost);
+    if (!at_rest || !lost.empty() || updating) broken = text;
+    throw Error(text);
   }
 }
 
@@ -139,20 +156,35 @@ void MirroredStep::State::wait_for_gpus(Phase phase) {
       part.finished.record(part.replica.gpu().compute());
     });
   }
-  std::string late;
+  std::vector<const ReplicaPart*> late;
   for (ReplicaPart& part : parts) {
     bool done = false;
     serve(static_cast<std::size_t>(part.replica.index()), phase, [&] {
       while (!(done = wait_until_done(part.finished, Deadline(0.2))) && !deadline->passed()) cross_device_ops->check();
     });
-    if (!done) late += (late.empty() ? "replica " : ", replica ") + std::to_string(part.replica.index());
+    if (!done) late.push_back(&part);
   }
-  if (!late.empty()) {
-    const bool alone = place().workers == 1;
-    throw Error(late + ", " + where(phase) + ": the GPU had not finished after " + std::to_string(options.deadline_seconds) + " seconds (" +
-                (alone ? "StepOptions::deadline_seconds)." : "LOCKSTEP_DEADLINE). It waits for another worker, which does not answer."));
-  }
+  if (!late.empty()) throw Error(who_is_late(late, phase));
   cross_device_ops->check();
+}
+
+// Those who wait for somebody else in the all-reduce are late as well; the ones to name are the furthest behind.
+std::string MirroredStep::State::who_is_late(const std::vector<const ReplicaPart*>& late, Phase phase) const {
+  const auto reached = [&](const ReplicaPart& part) {
+    for (const Event& ready : part.bucket_ready) {
+      if (!ready.done()) return Phase::local_gradients;
+    }
+    return part.reduced.done() ? phase : Phase::all_reduce;
+  };
+  Phase first = phase;
+  for (const ReplicaPart* part : late) first = std::min(first, reached(*part));
+  std::string names;
+  for (const ReplicaPart* part : late) {
+    if (reached(*part) == first) names += (names.empty() ? "replica " : ", replica ") + std::to_string(part->replica.index());
+  }
+  const bool alone = place().workers == 1;
+  return names + ", " + where(first) + ": the GPU had not finished after " + std::to_string(options.deadline_seconds) + " seconds (" +
+         (alone ? "StepOptions::deadline_seconds)." : "LOCKSTEP_DEADLINE). It waits for another worker, which does not answer.");
 }
 
 MirroredStep::MirroredStep(const Graph& graph, std::vector<LogicalGpu*> gpus, std::shared_ptr<CrossDeviceOps> cross_device_ops,
@@ -194,8 +226,10 @@ void MirroredStep::train(const Array& x, const Array& y, const Array& weights) {
     local_gradients();
     all_reduce();
     require_finite_loss();
+    state.updating = true;
     update();
     barrier();
+    state.updating = false;
     ++state.iterations;
     state.count_samples();
   });

@@ -75,6 +75,7 @@ struct MirroredStep::State {
   std::optional<Deadline> deadline;
   BucketBoard board;
   StepReplicaGroup group;  // for layers that sum over replicas
+  bool updating = false;   // some replicas may have the new weights and others not
   std::string broken;      // why nothing more can be done, once a replica did not come back
 
   std::deque<ReplicaPart> parts;
@@ -111,6 +112,7 @@ struct MirroredStep::State {
   Traffic gather_rows(SparseExchange& exchange, int variable);
   // Waits for everything the replicas issued so far, on both streams.
   void wait_for_gpus(Phase phase);
+  std::string who_is_late(const std::vector<const ReplicaPart*>& late, Phase phase) const;
   // Lets everybody know that some replica of the step under way will never come.
   void give_up() {
     board.stop();

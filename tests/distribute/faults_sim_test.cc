@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "control.h"
 #include "faults.h"
 #include "lockstep/error.h"
 #include "mirrored_step.h"
@@ -20,18 +21,18 @@ using namespace testing;  // NOLINT(google-build-using-namespace): GPUs and mode
 constexpr int kReplicas = 3;
 
 class Faults : public ::testing::TestWithParam<std::string> {
- protected:
+ public:
   void SetUp() override { sim::reset_faults(); }
   void TearDown() override { sim::reset_faults(); }
 
   // A step on cards of their own, so that a device is a replica.
   struct Run {
-    explicit Run(const std::string& algorithm) : gpus(whole_cards(kReplicas)) {
+    explicit Run(const std::string& algorithm, double deadline_seconds = 20) : gpus(whole_cards(kReplicas)) {
       StepOptions options;
       options.first_bucket_bytes = 256;
       options.bucket_bytes = 512;
       options.check_mirrored = true;
-      options.deadline_seconds = 20;
+      options.deadline_seconds = deadline_seconds;
       step.emplace(small_graph(), gpus.pointers, make_cross_device_ops(algorithm), options, nullptr);
       step->set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F),
                          {make_metric("accuracy")});
@@ -48,6 +49,15 @@ class Faults : public ::testing::TestWithParam<std::string> {
     std::optional<MirroredStep> step;
   };
 };
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
 
 std::string phase_in(const std::string& text) {
   for (const char* phase : {"replicate", "shard", "local gradients", "all-reduce", "update", "barrier"}) {
@@ -74,15 +84,11 @@ TEST_P(Faults, EveryCallOfAStepOnEveryReplicaIsNamedAndNothingIsLeft) {
       for (std::uint64_t k = 1; k <= calls; ++k) {
         Run run(GetParam());
         sim::arm_faults(call + ":" + std::to_string(k) + device);
-        std::string text = "nothing was thrown";
-        try {
-          run.train();
-        } catch (const Error& error) {
-          text = error.what();
-        }
+        const std::string text = message_of([&] { run.train(); });
         const bool fired = sim::armed_faults().at(0).fired > 0;
         sim::reset_faults();
-        if (fired) {  // host threads take turns, so a run may make a call or two less
+        sim::clear_device_errors();  // an operation that failed leaves its card unusable, as a real one
+        if (fired) {                 // host threads take turns, so a run may make a call or two less
           ASSERT_EQ(text.rfind("replica " + std::to_string(replica) + ", phase ", 0), 0U) << call << " " << k << ": " << text;
           found[phase_in(text)].insert(replica);
         }
@@ -93,6 +99,53 @@ TEST_P(Faults, EveryCallOfAStepOnEveryReplicaIsNamedAndNothingIsLeft) {
   for (const char* phase : {"replicate", "shard", "local gradients", "all-reduce", "update", "barrier"}) {
     EXPECT_EQ(found[phase], (std::set<int>{0, 1, 2})) << phase;
   }
+}
+
+// Its GPU stands still before some operation: the others wait for it, the deadline passes, and it is the one that is named.
+TEST_P(Faults, AReplicaThatNeverArrivesIsNamedWhenTheDeadlinePasses) {
+  for (int replica = 0; replica < kReplicas; ++replica) {
+    const std::string device = ":device=" + std::to_string(replica);
+    std::uint64_t operations = 0;
+    {
+      Run run(GetParam());
+      run.train();
+      sim::arm_faults("operation:0" + device);
+      run.train();
+      operations = sim::armed_faults().at(0).seen;
+      sim::reset_faults();
+    }
+    for (std::uint64_t k = 1; k + 3 < operations; k += 9) {
+      Run run(GetParam(), 0.3);
+      run.train();
+      sim::arm_faults("operation:" + std::to_string(k) + ":hang" + device);
+      const std::string text = message_of([&] { run.train(); });
+      EXPECT_NE(text.find("replica " + std::to_string(replica)), std::string::npos) << "operation " << k << ": " << text;
+      EXPECT_NE(text.find("deadline"), std::string::npos) << "operation " << k << ": " << text;
+      EXPECT_NE(phase_in(text), "none") << text;
+      sim::reset_faults();
+      EXPECT_EQ(run.memory_after_the_model_is_gone(), 0U);
+    }
+  }
+}
+
+TEST(FaultsOfAStep, AnUpdateThatFailedLeavesAModelThatSaysSo) {
+  sim::reset_faults();
+  Faults::Run run("ring");
+  run.train();
+  sim::arm_faults("launch:0:device=1");
+  run.train();
+  const std::uint64_t launches = sim::armed_faults().at(0).seen;
+  for (std::uint64_t k = launches; k > 0; --k) {  // from the end: comparing in the barrier, then updating
+    Faults::Run next("ring");
+    next.train();
+    sim::arm_faults("launch:" + std::to_string(k) + ":device=1");
+    const std::string text = message_of([&] { next.train(); });
+    sim::reset_faults();
+    if (text.find("replica 1, phase update") == std::string::npos) continue;
+    EXPECT_NE(message_of([&] { next.train(); }).find("can't go on"), std::string::npos) << "replicas that may differ were trained on";
+    return;
+  }
+  FAIL() << "no launch of the update was found";
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryAlgorithm, Faults, ::testing::ValuesIn(cross_device_ops_names()), [](const auto& test) {
