@@ -84,7 +84,10 @@ void MirroredStep::require_finite_loss() {
   State& state = *state_;
   for (ReplicaPart& part : state.parts) {
     if (!part.program) continue;
-    if (!wait_until_done(part.loss_known, *state.deadline)) state.wait_for_gpus(Phase::local_gradients);  // says who is late
+    bool known = false;
+    state.serve(static_cast<std::size_t>(part.replica.index()), Phase::local_gradients,
+                [&] { known = wait_until_done(part.loss_known, *state.deadline); });
+    if (!known) state.wait_for_gpus(Phase::local_gradients);  // says who is late
     if (std::isfinite(part.loss_sum.value())) continue;
     state.wait_for_gpus(Phase::all_reduce);
     const std::string why = state.why_not_finite(part);

@@ -23,7 +23,9 @@ std::vector<int> cards_of(const std::vector<LogicalGpu*>& gpus) {
 // A GPU that failed makes calls for others fail too, those that wait for its events: the news is the GPU.
 std::string blame(const std::string& text, const std::set<std::size_t>& lost) {
   const std::string word = "replica ";
-  if (lost.empty() || text.rfind(word, 0) != 0) return text;
+  if (lost.empty()) return text;
+  if (text.rfind("phase ", 0) == 0) return word + std::to_string(*lost.begin()) + ", " + text;
+  if (text.rfind(word, 0) != 0) return text;
   std::size_t end = word.size();
   while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
   const std::size_t named = std::stoul(text.substr(word.size(), end - word.size()));

@@ -24,14 +24,28 @@ class Training {
       throw Error("fit: class_weight and sample_weight can't be used together");
     impl_.fresh = false;
     start_trace();
-    call(&Callback::on_train_begin, options_.initial_epoch_, 0, nullptr);
-    for (int epoch = options_.initial_epoch_; epoch < options_.epochs_ && !history_.stopped; ++epoch) run_epoch(epoch);
+    begin();
+    for (int epoch = first_epoch_; epoch < options_.epochs_ && !history_.stopped; ++epoch) run_epoch(epoch);
     finish_trace();
     call(&Callback::on_train_end, options_.epochs_, 0, nullptr);
     return history_;
   }
 
  private:
+  // A callback may know better where to begin: the one that brings back what was interrupted.
+  void begin() {
+    first_epoch_ = options_.initial_epoch_;
+    first_batch_ = options_.initial_batch_;
+    for (const Callback& callback : options_.callbacks_) {
+      if (!callback.on_train_begin) continue;
+      TrainingEvent event{first_epoch_, first_batch_, nullptr, false, &model_};
+      callback.on_train_begin(event);
+      first_epoch_ = event.epoch;
+      first_batch_ = event.batch;
+      history_.stopped = history_.stopped || event.stop;
+    }
+  }
+
   void run_epoch(int epoch) {
     call(&Callback::on_epoch_begin, epoch, 0, nullptr);
     impl_.step->clear_totals();
@@ -41,7 +55,7 @@ class Training {
     const auto batches = data_.iterate(epoch);
     Batch batch;
     std::int64_t done = 0;
-    const std::int64_t skipped = epoch == options_.initial_epoch_ ? options_.initial_batch_ : 0;
+    const std::int64_t skipped = epoch == first_epoch_ ? first_batch_ : 0;
     while (done < skipped && batches->next(batch)) ++done;
     while ((steps < 0 || done < steps) && !history_.stopped && batches->next(batch)) {
       impl_.check_batch(batch.x, batch.y);
@@ -51,6 +65,7 @@ class Training {
       after_batch(epoch, done, batch.x.samples());
       agree_to_stop();
     }
+    interrupted_ = history_.stopped && (steps < 0 || done < steps);
     if (done == skipped) throw Error("fit: the data set gave no batch");
     finish_epoch(epoch, done);
   }
@@ -114,7 +129,7 @@ class Training {
   void call(std::function<void(TrainingEvent&)> Callback::*which, int epoch, std::int64_t batch, const Logs* logs) {
     for (const Callback& callback : options_.callbacks_) {
       if (!(callback.*which)) continue;
-      TrainingEvent event{epoch, batch, logs, false, &model_};
+      TrainingEvent event{epoch, batch, logs, false, &model_, interrupted_};
       (callback.*which)(event);
       history_.stopped = history_.stopped || event.stop;
     }
@@ -143,6 +158,9 @@ class Training {
   ProgressBar bar_;
   History history_;
   std::int64_t traced_ = 0;
+  int first_epoch_ = 0;
+  std::int64_t first_batch_ = 0;
+  bool interrupted_ = false;  // in the middle of an epoch
   bool tracing_ = false;
 };
 

@@ -15,13 +15,15 @@ class Model;
 
 using Logs = std::map<std::string, double>;  // "loss", "accuracy", "val_loss", ...
 
-// What training tells a callback; setting `stop` ends training after this batch.
+// What training tells a callback; setting `stop` ends training after this batch. on_train_begin may set epoch and batch to where training
+// shall begin.
 struct TrainingEvent {
   int epoch = 0;           // counts from 0, as in Keras
   std::int64_t batch = 0;  // in this epoch, from 0
   const Logs* logs = nullptr;
   bool stop = false;
-  Model* model = nullptr;  // the one that is trained
+  Model* model = nullptr;    // the one that is trained
+  bool interrupted = false;  // it was stopped in the middle of an epoch, and that is why this epoch or training ends
 };
 
 // Functions that are not set are not called. Batch logs are not computed unless on_batch_end is set: they need the GPU's sums.

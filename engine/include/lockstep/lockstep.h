@@ -5,6 +5,7 @@
 
 #include "lockstep/applications.h"
 #include "lockstep/array.h"
+#include "lockstep/backup_and_restore.h"
 #include "lockstep/callbacks.h"
 #include "lockstep/dataset.h"
 #include "lockstep/error.h"

@@ -1,0 +1,28 @@
+// Training that survives an interruption: Keras' BackupAndRestore.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lockstep/callbacks.h"
+
+namespace lockstep {
+
+// Keeps the newest state of training (weights, optimizer, where in which epoch) in a folder. A program that is started again with the same
+// folder goes on from there, and ends with the same bits as one that was never interrupted; also on another number of replicas, then
+// with the same numbers up to rounding. When training ends the backup is removed.
+class BackupAndRestore : public Callback {
+ public:
+  explicit BackupAndRestore(const std::string& backup_dir);
+  BackupAndRestore& save_freq(std::int64_t batches);      // after so many batches; the default is after every epoch
+  BackupAndRestore& delete_checkpoint(bool yes);          // when training has ended; the default
+  bool restored() const;                                  // a backup was found
+  static bool has_backup(const std::string& backup_dir);  // somebody was interrupted there
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace lockstep
