@@ -21,6 +21,7 @@ using lockstep::Tensor;
 
 constexpr int kMostReplicas = 8;
 constexpr std::int64_t kMostElements = 4 << 20;
+constexpr std::int64_t kSmallBucket = 1 << 18, kLargeBucket = 1 << 20;  // 1 and 4 MiB: StepOptions' defaults
 const std::vector<std::string> kAlgorithms = {"ring", "tree", "hierarchical-copy", "one-device"};
 
 struct Replicas {
@@ -74,7 +75,7 @@ int main() {
   std::printf("%8s %9s", "replicas", "bytes");
   for (const std::string& name : kAlgorithms) std::printf(" %18s", name.c_str());
   std::printf("   fastest            #wrong\n");
-  for (const int n : {2, 3, 4, 8}) {
+  for (int n = 2; n <= kMostReplicas; ++n) {
     std::vector<std::unique_ptr<lockstep::CrossDeviceOps>> ops;
     std::vector<LogicalGpu*> gpus;
     for (int r = 0; r < n; ++r) gpus.push_back(replicas.gpus[static_cast<std::size_t>(r)].get());
@@ -82,7 +83,8 @@ int main() {
       ops.push_back(lockstep::make_cross_device_ops(name));
       ops.back()->prepare(gpus, kMostElements);
     }
-    for (std::int64_t elements = 1 << 10; elements <= kMostElements; elements *= 8) {
+    std::vector<double> buckets(kAlgorithms.size());  // time for a small and a large bucket together
+    for (const std::int64_t elements : {std::int64_t{1} << 10, std::int64_t{1} << 16, kSmallBucket, kLargeBucket, kMostElements}) {
       const auto all = replicas.participants(n, elements);
       std::int64_t errors = 0;
       for (const auto& one : ops) errors += wrong(*one, all);
@@ -99,7 +101,12 @@ int main() {
       const auto best = std::min_element(medians.begin(), medians.end());
       std::printf("%8d %9lld", n, static_cast<long long>(elements * 4));
       for (const double median : medians) std::printf(" %9.1f us (%4.2f)", median, median / *best);
+      for (std::size_t a = 0; a < medians.size() && (elements == kSmallBucket || elements == kLargeBucket); ++a) buckets[a] += medians[a];
       std::printf("   %-18s %lld\n", kAlgorithms[static_cast<std::size_t>(best - medians.begin())].c_str(), static_cast<long long>(errors));
     }
+    const auto best = std::min_element(buckets.begin(), buckets.end());
+    std::printf("%8d   buckets", n);
+    for (const double sum : buckets) std::printf(" %9.1f us (%4.2f)", sum, sum / *best);
+    std::printf("   %s\n", kAlgorithms[static_cast<std::size_t>(best - buckets.begin())].c_str());
   }
 }

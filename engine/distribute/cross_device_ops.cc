@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "choice_table.h"
 #include "hierarchical_copy_all_reduce.h"
 #include "nccl_all_reduce.h"
 #include "peer.h"
@@ -86,8 +87,9 @@ std::string choose_cross_device_ops(const std::vector<GpuId>& gpus, std::string*
     name = "nccl";
     reason = "every replica has a card of its own, so NCCL can connect them";
   } else {
-    name = "ring";
-    reason = "NCCL refuses two replicas on one card, so Lockstep's own ring does the sum";
+    name = cards.size() == 1 ? fastest_among_logical_gpus(gpus.size()) : "hierarchical-copy";
+    reason = cards.size() == 1 ? "NCCL refuses two replicas on one card; measured the fastest of ours for " + std::to_string(gpus.size())
+                               : "NCCL refuses two replicas on one card; this one sends least between the cards";
   }
   if (why) *why = reason;
   return name;
