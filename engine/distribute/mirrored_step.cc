@@ -46,6 +46,11 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
       group(gpus),
       threads(cards_of(gpus)) {
   if (gpus.empty()) throw Error("A step needs at least one GPU.");
+  for (const Node& node : graph.nodes()) {
+    if (place().workers > 1 && node.layer->sums_over_replicas())
+      throw Error(node.layer->class_name() + " \"" + node.layer->name() +
+                  "\": synchronized statistics need all replicas in one process; with several workers use the replicas' own");
+  }
   std::int64_t largest = 0;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     nlohmann::json names = nlohmann::json::array();
@@ -96,7 +101,7 @@ Span MirroredStep::State::span(Phase phase, int replica) const {
 }
 
 StepInfo MirroredStep::State::info(const ReplicaPart& part) {
-  StepInfo info{options.seed, static_cast<std::uint64_t>(iterations), part.shard.first, x.samples()};
+  StepInfo info{options.seed, batch_number(), part.shard.first, x.samples()};
   if (mode == Mode::training && replicas() > 1) {
     info.group = &group;
     info.member = part.replica.index();
@@ -208,12 +213,18 @@ void MirroredStep::set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<
     throw Error("At most " + std::to_string(Replica::kSums - 1) + " metrics can be kept, not " + std::to_string(metrics.size()) + ".");
   }
   state_->loss = std::move(loss);
+  if (optimizer->accumulation_steps() > 1 && optimizer->sums_squares())
+    throw Error(
+        "gradient_accumulation_steps and embedding_gradients(\"keras\") can't be used together: squares of sums over batches are lost");
   state_->optimizer = std::move(optimizer);
+  state_->accumulated = 0;
   state_->metrics = std::move(metrics);
   state_->first_weighted = state_->metrics.size() - std::min(weighted, state_->metrics.size());
   for (ReplicaPart& part : state_->parts) {
     part.replica.variables().make_slots(state_->optimizer->slots());
     part.replica.variables().make_squares(state_->optimizer->sums_squares());
+    if (state_->optimizer->accumulation_steps() > 1)
+      reserve(part, part.accumulated, part.replica.variables().gradients().bytes(), "gradients that wait for their update");
   }
   clear_totals();
 }
@@ -228,13 +239,25 @@ void MirroredStep::train(const Array& x, const Array& y, const Array& weights) {
     local_gradients();
     all_reduce();
     require_finite_loss();
-    state.updating = true;
-    update();
-    barrier();
-    state.updating = false;
-    ++state.iterations;
+    finish();
     state.count_samples();
   });
+}
+
+// Phases 5 and 6, where this batch completes an update.
+void MirroredStep::finish() {
+  State& state = *state_;
+  if (!state.updates()) {
+    state.wait_for_gpus(Phase::barrier);
+    ++state.accumulated;
+    return;
+  }
+  state.updating = true;
+  update();
+  barrier();
+  state.updating = false;
+  state.accumulated = 0;
+  ++state.iterations;
 }
 
 void MirroredStep::evaluate(const Array& x, const Array& y, const Array& weights) {

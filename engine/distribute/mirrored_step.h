@@ -67,6 +67,12 @@ class MirroredStep {
   // Outputs in the order of the samples.
   Array predict(const Array& x);
 
+  // The same phases by hand, for custom loops: every replica brings samples of its own, from any thread, one forward and one backward each;
+  // then one thread sums the gradients and updates. `backward` returns this replica's part of the mean loss over the global batch.
+  Array forward(int replica, const Array& x);
+  double backward(int replica, const Array& y, std::int64_t global_batch);
+  void apply_gradients();
+
   // Totals over replicas since the last clear: [loss sum, metric sums ...] and the number of samples.
   struct Totals {
     std::vector<double> sums;
@@ -92,6 +98,11 @@ class MirroredStep {
   void require_finite_loss();  // between phases 4 and 5
   void update();
   void barrier();
+  template <typename Action>
+  auto by_hand(Action&& action);
+  Array forward_now(int replica, const Array& x);
+  double backward_now(int replica, const Array& y, std::int64_t global_batch);
+  void finish();  // phases 5 and 6, where this batch completes an update
 
   struct State;
   std::unique_ptr<State> state_;

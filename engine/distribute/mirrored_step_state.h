@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <mutex>
 #include <optional>
 
 #include "mirrored_step.h"
@@ -22,10 +23,14 @@ struct ReplicaPart {
 
   Replica replica;
   PinnedStaging staging;
-  Buffer labels;                    // (shard, ...)
-  Buffer losses;                    // (shard)
-  Buffer weights;                   // (shard), where samples have weights
-  PinnedValue loss_sum;             // the running sum of losses, behind this step's: copied to the host as soon as it is known
+  Buffer labels;         // (shard, ...)
+  Buffer losses;         // (shard)
+  Buffer weights;        // (shard), where samples have weights
+  PinnedValue loss_sum;  // the running sum of losses, behind this step's: copied to the host as soon as it is known
+  Buffer accumulated;    // gradients of the batches before this one, where several make an update
+  StepInfo by_hand;      // of a forward pass that a custom loop made
+  enum class Done { nothing, forward, backward };
+  Done done_by_hand = Done::nothing;
   Buffer fingerprints;              // one 64-bit word for each flat buffer, or for each variable
   std::vector<Event> bucket_ready;  // by bucket: its gradients are in place on the compute stream; last, its share of the state is
   Event finished;                   // behind everything this replica issued
@@ -36,6 +41,9 @@ struct ReplicaPart {
   Tensor label_view;           // (shard.count, ...)
   Tensor weight_view;          // (shard.count), not defined where samples have no weights
 };
+
+// Grows, never shrinks: after the largest shard was seen a step allocates nothing.
+void reserve(ReplicaPart& part, Buffer& buffer, std::size_t bytes, const char* what);
 
 // A fingerprint of one flat buffer of a replica.
 struct Fingerprint {
@@ -67,6 +75,10 @@ struct MirroredStep::State {
   std::int64_t iterations = 0;
   std::int64_t samples = 0;  // since the last clear
   double weight_sum = 0;     // of those samples
+  int accumulated = 0;       // batches whose gradients wait for their update
+  bool hand_failed = false;  // in the step under way; the next forward of a replica that was part of it begins anew
+  bool by_hand = false;      // a custom loop's replicas bring their own samples
+  std::mutex hand;           // guards the beginning of such a step
 
   // The step under way. Arrays are kept (they share their elements) as long as a replica's thread may read them.
   Mode mode = Mode::training;
@@ -86,6 +98,14 @@ struct MirroredStep::State {
   // Variables that training moves without an optimizer (moving statistics, where they are not frozen) are averaged over replicas, as one
   // more message behind the buckets.
   bool averages_state() const { return place().replicas > 1 && graph.layout().moving_elements() > 0; }
+  int accumulation() const { return optimizer ? optimizer->accumulation_steps() : 1; }
+  bool updates() const { return accumulated + 1 == accumulation(); }  // the batch under way completes an update
+  // Rows in use are known where they are this batch's and nothing else's.
+  bool gathers(std::size_t bucket) const { return exchanges[bucket] && accumulation() == 1 && !by_hand && exchanges[bucket]->gathers(); }
+  // For random layers: counts batches, not updates.
+  std::uint64_t batch_number() const {
+    return static_cast<std::uint64_t>(iterations) * static_cast<std::uint64_t>(accumulation()) + static_cast<std::uint64_t>(accumulated);
+  }
   std::int64_t step() const { return iterations + 1; }  // the one under way, counted from 1 as the optimizer does
   std::string where(Phase phase) const { return "phase " + std::string(to_string(phase)) + ", step " + std::to_string(step()); }
   Tracer* step_tracer() const { return mode == Mode::training ? tracer : nullptr; }
@@ -109,6 +129,11 @@ struct MirroredStep::State {
   void count_samples();  // of the step that ended
   // Why this replica's loss is not finite: its samples, a variable, or the first layer whose output is not.
   std::string why_not_finite(ReplicaPart& part);
+  // What a replica's backward reports: this bucket's gradients were issued (with those that waited for them); it has none; its share of
+  // the state, for the weighted mean, was issued.
+  void bucket_ready(ReplicaPart& part, std::size_t bucket);
+  void no_gradients(ReplicaPart& part);
+  void weigh_state(ReplicaPart& part, double weight);
   Traffic gather_rows(SparseExchange& exchange, int variable);
   // Waits for everything the replicas issued so far, on both streams.
   void wait_for_gpus(Phase phase);

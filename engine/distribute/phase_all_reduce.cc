@@ -24,10 +24,11 @@ Traffic MirroredStep::State::gather_rows(SparseExchange& exchange, int variable)
 void MirroredStep::all_reduce() {
   State& state = *state_;
   Tracer* tracer = state.step_tracer();
-  for (std::size_t b = 0; b < state.buckets.size() + (state.averages_state() ? 1 : 0); ++b) {
+  const std::size_t first = state.updates() ? 0 : state.buckets.size();  // gradients that wait for more stay where they are
+  for (std::size_t b = first; b < state.buckets.size() + (state.averages_state() ? 1 : 0); ++b) {
     const bool gradients = b < state.buckets.size();
     const std::string what = gradients ? "bucket " + std::to_string(b) : std::string("the state");
-    SparseExchange* exchange = gradients && state.exchanges[b] && state.exchanges[b]->gathers() ? state.exchanges[b].get() : nullptr;
+    SparseExchange* exchange = gradients && state.gathers(b) ? state.exchanges[b].get() : nullptr;
     const BucketBoard::Outcome outcome = state.board.wait(b, *state.deadline);
     if (outcome != BucketBoard::Outcome::ready) {
       state.threads.wait(*state.deadline);  // throws the failure that stopped us, or names who is late
@@ -70,7 +71,7 @@ void MirroredStep::all_reduce() {
   // Backward made them before it reported the variable, so behind the last bucket's event they are all there.
   for (std::size_t b = 0; b < state.buckets.size(); ++b) {
     const int variable = state.buckets[b].sparse;
-    if (variable < 0 || (state.exchanges[b] && state.exchanges[b]->gathers())) continue;  // gathered with the gradient
+    if (variable < 0 || state.gathers(b)) continue;  // gathered with the gradient
     std::vector<Participant> participants;
     for (ReplicaPart& part : state.parts) {
       const Tensor squares = part.replica.variables().squares(variable);

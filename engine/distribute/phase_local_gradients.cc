@@ -23,6 +23,45 @@ Span part_of(Span span, const char* name) {
 
 }  // namespace
 
+// Where several batches make an update the earlier ones' gradients wait in a buffer of their own; the last one's bucket takes them along.
+void MirroredStep::State::bucket_ready(ReplicaPart& part, std::size_t bucket) {
+  const OpContext context = part.replica.compute_context();
+  if (accumulation() > 1) {
+    const Shape range{buckets[bucket].count};
+    const Tensor now(part.replica.variables().gradients().f32() + buckets[bucket].first, range);
+    const Tensor before(static_cast<float*>(part.accumulated.raw()) + buckets[bucket].first, range);
+    if (accumulated == 0) {
+      ops::copy(context, now, before);
+    } else if (!updates()) {
+      ops::add(context, now, before);
+    } else {
+      ops::add(context, before, now);
+      ops::scale_and_shift(context, now, now, 1.0F / static_cast<float>(accumulation()), 0);
+    }
+  }
+  part.bucket_ready[bucket].record(*context.stream);
+  board.arrive(bucket);
+}
+
+void MirroredStep::State::no_gradients(ReplicaPart& part) {
+  VariableStore& variables = part.replica.variables();
+  const OpContext context = part.replica.compute_context();
+  ops::fill(context, 0.0F, variables.gradients());
+  for (const int variable : variables.layout().ready_order())
+    if (const Tensor squares = variables.squares(variable); squares.defined()) ops::fill(context, 0.0F, squares);
+  for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) bucket_ready(part, bucket);
+  weigh_state(part, 0);
+}
+
+void MirroredStep::State::weigh_state(ReplicaPart& part, double weight) {
+  if (!averages_state()) return;
+  const OpContext context = part.replica.compute_context();
+  const Tensor own = part.replica.variables().moving();
+  ops::scale_and_shift(context, own, own, static_cast<float>(weight), 0);
+  part.bucket_ready[buckets.size()].record(*context.stream);
+  board.arrive(buckets.size());
+}
+
 void MirroredStep::local_gradients() {
   State& state = *state_;
   const bool training = state.mode == Mode::training;
@@ -40,25 +79,9 @@ void MirroredStep::local_gradients() {
     const Span span = state.span(Phase::local_gradients, r);
     const DeviceSpan whole(tracer, stream, span);
 
-    const auto bucket_ready = [&](std::size_t bucket) {
-      part.bucket_ready[bucket].record(stream);
-      state.board.arrive(bucket);
-    };
-    const auto weigh_state = [&] {
-      if (!state.averages_state()) return;
-      const double weight = static_cast<double>(part.shard.count) / static_cast<double>(state.x.samples());
-      const Tensor own = part.replica.variables().moving();
-      ops::scale_and_shift(context, own, own, static_cast<float>(weight), 0);
-      bucket_ready(state.buckets.size());
-    };
+    const auto share = [&] { return static_cast<double>(part.shard.count) / static_cast<double>(state.x.samples()); };
     if (!part.program) {
-      if (!training) return;
-      VariableStore& variables = part.replica.variables();
-      ops::fill(context, 0.0F, variables.gradients());
-      for (const int variable : variables.layout().ready_order())
-        if (const Tensor squares = variables.squares(variable); squares.defined()) ops::fill(context, 0.0F, squares);
-      for (std::size_t bucket = 0; bucket < state.buckets.size(); ++bucket) bucket_ready(bucket);
-      weigh_state();
+      if (training) state.no_gradients(part);
       return;
     }
 
@@ -90,9 +113,9 @@ void MirroredStep::local_gradients() {
     const DeviceSpan backward(tracer, stream, part_of(span, "backward"));
     program.backward(info, state.loss->from_logits(program), [&](int variable) {
       const std::int64_t bucket = state.last_variable[static_cast<std::size_t>(variable)];
-      if (bucket >= 0) bucket_ready(static_cast<std::size_t>(bucket));
+      if (bucket >= 0) state.bucket_ready(part, static_cast<std::size_t>(bucket));
     });
-    weigh_state();
+    state.weigh_state(part, share());
   };
 
   state.threads.start(state.where(Phase::local_gradients), [&state, one_replica](int r) {

@@ -9,15 +9,6 @@
 namespace lockstep {
 namespace {
 
-// Grows, never shrinks: after the largest shard was seen a step allocates nothing.
-void reserve(ReplicaPart& part, Buffer& buffer, std::size_t bytes, const char* what) {
-  if (buffer.bytes() >= bytes) return;
-  LogicalGpu& gpu = part.replica.gpu();
-  gpu.compute().synchronize();  // the smaller one may still be in use
-  buffer = Buffer();
-  buffer = gpu.arena().allocate(bytes, "replica " + std::to_string(part.replica.index()) + ": " + what);
-}
-
 void check_batch(const Array& x, const Array& y, const Array& weights, const Graph& graph, const LossImpl* loss) {
   if (x.samples() == 0) throw Error("A batch without samples was given: at least one is needed.");
   if (x.shape().sample() != graph.input()) {
@@ -48,6 +39,14 @@ void check_batch(const Array& x, const Array& y, const Array& weights, const Gra
 }
 
 }  // namespace
+
+void reserve(ReplicaPart& part, Buffer& buffer, std::size_t bytes, const char* what) {
+  if (buffer.bytes() >= bytes) return;
+  LogicalGpu& gpu = part.replica.gpu();
+  gpu.compute().synchronize();  // the smaller one may still be in use
+  buffer = Buffer();
+  buffer = gpu.arena().allocate(bytes, "replica " + std::to_string(part.replica.index()) + ": " + what);
+}
 
 std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
   State& state = *state_;

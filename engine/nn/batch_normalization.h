@@ -21,6 +21,7 @@ class BatchNormalizationImpl : public LayerImpl {
   std::vector<VariableSpec> variables(const std::vector<Shape>& inputs) const override;
   std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
   bool takes_relu() const override { return true; }
+  bool sums_over_replicas() const override { return synchronized; }
 
   float momentum = 0.99F;
   float epsilon = 1e-3F;

@@ -82,6 +82,7 @@ class LayerImpl {
   // A ReLU and nobody else behind a layer that takes one is not run by itself: the layer does both in one pass over memory.
   virtual bool takes_relu() const { return false; }
   virtual std::optional<float> relu() const { return std::nullopt; }  // this layer is a ReLU and no more: its upper bound
+  virtual bool sums_over_replicas() const { return false; }           // in training it asks StepInfo::group
   virtual bool is_input() const { return false; }                     // only says the shape of a sample; the graph leaves it out
   // Trainable variables in the order backward finishes their gradients. Default: the last first (bias, then kernel).
   virtual std::vector<int> ready_order(const std::vector<VariableSpec>& variables) const;

@@ -35,8 +35,13 @@ class OptimizerImpl {
   virtual Clipping clipping() const { return {}; }
   virtual bool follows_schedule() const { return false; }  // then its rate can't be set
   virtual LearningRate::Description schedule() const { return {}; }
+  int accumulation_steps() const { return accumulation_steps_; }  // batches to an update
+  void set_accumulation_steps(int steps) { accumulation_steps_ = steps; }
   // Keras' constructor arguments beside the learning rate, for files: {"beta_1", 0.9}, ...
   virtual std::vector<std::pair<std::string, double>> arguments() const { return {}; }
+
+ private:
+  int accumulation_steps_ = 1;
 };
 
 std::shared_ptr<OptimizerImpl> make_optimizer(const std::string& name);  // "adam", ...; an unknown name is an Error with the known ones

@@ -24,6 +24,12 @@ void Optimizer::set_learning_rate(float rate) {
   impl_->set_learning_rate(rate);
 }
 
+Optimizer Optimizer::gradient_accumulation_steps(int steps) const {
+  if (steps < 1) throw Error("gradient_accumulation_steps: at least 1, not " + std::to_string(steps));
+  impl_->set_accumulation_steps(steps);
+  return *this;
+}
+
 Optimizer Optimizer::embedding_gradients(const std::string& how) const {
   if (how != "textbook" && how != "keras") throw Error("embedding_gradients: \"textbook\" or \"keras\", not \"" + how + "\"");
   impl_->set_sums_squares(how == "keras");

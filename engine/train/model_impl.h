@@ -35,6 +35,7 @@ struct Model::Impl {
   void hand_over_training();  // tells the step about loss, optimizer and metrics
   void require_built(const char* what) const;
   void require_compiled(const char* what) const;
+  MirroredStep& step_for(const char* what) const;  // of a built and compiled model
   void require_trainable(const char* what) const;  // of a built model
 
   // Checks a global batch against the model before anything reaches a GPU.

@@ -9,6 +9,7 @@
 #include "lockstep/callbacks.h"
 #include "lockstep/dataset.h"
 #include "lockstep/error.h"
+#include "lockstep/gradient_tape.h"
 #include "lockstep/images.h"
 #include "lockstep/layers.h"
 #include "lockstep/logical.h"

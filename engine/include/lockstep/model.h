@@ -111,6 +111,9 @@ class Model {
   std::map<std::string, double> train_on_batch(const Array& x, const Array& y, const Array& sample_weight = {});
   std::map<std::string, double> test_on_batch(const Array& x, const Array& y, const Array& sample_weight = {});
 
+  // The end of a step by hand (gradient_tape.h): sums all replicas' gradients, updates, waits for all.
+  void apply_gradients();
+
   // Variables in Keras' order. Setting them sets them on every replica.
   std::vector<NamedArray> get_weights() const;
   void set_weights(const std::vector<NamedArray>& weights);
@@ -146,6 +149,7 @@ class Model {
   std::string phase_summary() const;
 
   struct Impl;
+  const std::shared_ptr<Impl>& impl() const { return impl_; }
 
  protected:
   explicit Model(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -28,6 +28,10 @@ class Optimizer {
   Optimizer clipnorm(float limit) const;
   Optimizer global_clipnorm(float limit) const;
 
+  // Updates once in so many batches, with the mean of their gradients: the batch of a larger GPU. `iterations` counts updates.
+  // It is not stored in files.
+  Optimizer gradient_accumulation_steps(int steps) const;
+
   // How Adam and its kin see the gradient of an Embedding. A word that stands n times in a batch has n gradients, g1 ... gn, for its row.
   //   "textbook" (default): the row's gradient is their sum, and its second moment takes (g1 + ... + gn)^2, as PyTorch does and as the
   //     same model written with one-hot matrices would.
