@@ -200,6 +200,20 @@ TEST_F(Race, CopiesAndFillsCount) {
   ASSERT_CUDA(cudaFreeHost(host));
 }
 
+TEST_F(Race, WhoeverSeesTheErrorFindsItsReport) {
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 300; ++i) {
+    start_producing(a);
+    start_consuming(b);
+    while (cudaPeekAtLastError() == cudaSuccess) {
+    }
+    ASSERT_EQ(sim::check_reports().size(), 1U) << "attempt " << i;
+    sim::clear_device_errors();
+    sim::clear_check_reports();
+  }
+  ::testing::internal::GetCapturedStderr();
+}
+
 TEST_F(Race, FreeingWhatAPeerStillReadsIsFound) {
   ASSERT_CUDA(cudaSetDevice(1));
   const TestStream far;

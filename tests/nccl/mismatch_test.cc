@@ -17,6 +17,7 @@ class Mismatch : public ::testing::Test {
 
   Mismatch() {
     for (int r = 0; r < 3; ++r) buffers.push_back(cluster.upload(r, std::vector<float>(3000, static_cast<float>(r))));
+    cluster.synchronize();  // tests use them on other streams too
   }
 
   ncclResult_t sum(int rank, std::size_t count = 100, ncclDataType_t type = ncclFloat32, ncclRedOp_t op = ncclSum) {

@@ -3,6 +3,7 @@
 #include "group.h"
 #include "operation.h"
 #include "reduction.h"
+#include "runtime.h"
 
 using lockstep::sim::device_of;
 using lockstep::sim::device_of_address;
@@ -37,7 +38,9 @@ Verdict check_communicator(const char* function, const Communicator& communicato
   const std::lock_guard lock(communicator->mutex);
   if (communicator->clique == nullptr) return {ncclInvalidArgument, start + "the communicator's ranks have not met yet"};
   if (communicator->finalized) return {ncclInvalidUsage, start + "the communicator has been finalized"};
-  return {};
+  // Before the arguments are looked at: a GPU that has failed gives no memory either, and the others must not wait for this rank.
+  const bool failed = lockstep::sim::runtime().executor.error(communicator->device) != cudaSuccess;
+  return failed ? communicator->clique->give_up(communicator->rank, function) : Verdict{};
 }
 
 Verdict check_type(const char* function, ncclDataType_t type) {

@@ -37,6 +37,9 @@ class Clique {
   virtual Verdict collective(int rank, const CollectiveCall& call, cudaStream_t stream) = 0;
   virtual Verdict transfer(int rank, const TransferCall& call, cudaStream_t stream) = 0;
 
+  // The rank can't do its part any more, since its GPU has failed: the communicator ends for all, so nobody waits for the rank.
+  virtual Verdict give_up(int rank, const std::string& caller) = 0;
+
   // The rank's communicator is gone. `why` completes "rank 2 ...".
   virtual void depart(int rank, ncclResult_t code_for_others, const std::string& why) = 0;
   // Waits until all that the rank has issued has run.
@@ -48,5 +51,9 @@ class Clique {
 };
 
 inline std::string rank_name(int rank) { return "rank " + std::to_string(rank); }
+
+inline Verdict gpu_has_failed(int rank, const std::string& caller) {
+  return {ncclUnhandledCudaError, caller + " can't be done: " + rank_name(rank) + "'s GPU has failed"};
+}
 
 }  // namespace lockstep::sim::nccl

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "blocks.h"
+#include "runtime.h"
 
 namespace lockstep::sim::nccl {
 
@@ -38,6 +39,23 @@ struct DirectClique::Transfer {
   std::shared_ptr<Gate> entry;
   std::shared_ptr<Gate> exit;
   std::atomic<bool> cancelled{false};
+};
+
+// Held by a rank's operation. It ends when the operation goes, whether that ran, was refused, or was skipped because its GPU has failed.
+// Ends without the clique's lock.
+struct DirectClique::Part {
+  std::weak_ptr<DirectClique> clique;
+  std::shared_ptr<Ledger> ledger;
+  int rank = 0;
+  int device = -1;  // of its stream; -1: refused
+  std::string name;
+
+  ~Part() {
+    if (device >= 0 && runtime().executor.error(device) != cudaSuccess) {
+      if (const auto all = clique.lock()) all->give_up(rank, name);
+    }
+    if (ledger != nullptr) ledger->done(rank);  // it was issued
+  }
 };
 
 Cost cost_of(const Signature& what, int ranks, std::size_t share) {
@@ -104,6 +122,11 @@ Verdict DirectClique::fail(ncclResult_t code, const std::string& text) {
   return {code, text};
 }
 
+Verdict DirectClique::give_up(int rank, const std::string& caller) {
+  const std::lock_guard lock(mutex_);
+  return fail(ncclUnhandledCudaError, gpu_has_failed(rank, caller).text);
+}
+
 Verdict DirectClique::missing_rank(const std::string& caller) const {
   for (int r = 0; r < size_; ++r) {
     const std::string& why = departed_[static_cast<std::size_t>(r)];
@@ -113,23 +136,26 @@ Verdict DirectClique::missing_rank(const std::string& caller) const {
 }
 
 template <typename Met>
-Verdict DirectClique::put_on_stream(Met& met, int rank, cudaStream_t stream, Operation operation) {
-  const std::string name = operation.name;
-  ledger_->issued(rank);
-  // Done when the operation goes, whether it ran, was refused, or was skipped because its device has failed.
-  const std::shared_ptr<void> goes(nullptr, [ledger = ledger_, rank](void*) { ledger->done(rank); });
-  operation.run = [goes, run = std::move(operation.run)](int part) { run(part); };
+Verdict DirectClique::put_on_stream(Met& met, const std::shared_ptr<Part>& part, cudaStream_t stream, Operation operation) {
+  part->clique = weak_from_this();
+  part->ledger = ledger_;
+  part->name = operation.name;
+  ledger_->issued(part->rank);
+  operation.run = [part, run = std::move(operation.run)](int piece) { run(piece); };
   cudaError_t status = met.entry != nullptr ? enqueue_gate(stream, met.entry) : cudaSuccess;
   if (status == cudaSuccess) {
+    part->device = device_of(stream);
     status = enqueue(stream, std::move(operation));
     if (status == cudaSuccess && met.exit != nullptr) status = enqueue_gate(stream, met.exit);
   }
   if (status == cudaSuccess) return {};
   cancel(met);
-  return fail(ncclUnhandledCudaError, name + ": the stream refuses the operation: " + cudaGetErrorString(status));
+  return fail(ncclUnhandledCudaError, part->name + ": the stream refuses the operation: " + cudaGetErrorString(status));
 }
 
 Verdict DirectClique::collective(int rank, const CollectiveCall& call, cudaStream_t stream) {
+  const auto part = std::make_shared<Part>();  // goes after the lock
+  part->rank = rank;
   const std::lock_guard lock(mutex_);
   const std::size_t r = static_cast<std::size_t>(rank);
   if (!state_.ok()) return {state_.code, describe(call.what) + " refused, this communicator has failed: " + state_.text};
@@ -169,21 +195,23 @@ Verdict DirectClique::collective(int rank, const CollectiveCall& call, cudaStrea
   operation.cost = cost_of(call.what, size_, share.size());
   operation.touches = touches_of(call.what, size_, call.send, call.receive);
   operation.parts = share.size() > 0 ? parts_for(operation.cost) : 1;
-  operation.run = [collective, ledger = ledger_, rank, share, parts = operation.parts](int part) {
+  operation.run = [collective, ledger = ledger_, rank, share, parts = operation.parts](int piece) {
     if (!collective->cancelled) {
       const Exchange& exchange = collective->exchange;
-      const Range range = piece_of(share, static_cast<std::size_t>(parts), static_cast<std::size_t>(part));
+      const Range range = piece_of(share, static_cast<std::size_t>(parts), static_cast<std::size_t>(piece));
       if (range.size() > 0) collective->algorithm->run(exchange, rank, range);
-      if (part == 0) {
+      if (piece == 0) {
         ledger->count_collective(rank);
         for (const Message& message : collective->algorithm->messages(exchange, rank)) ledger->count_message(message.from, message.bytes);
       }
     }
   };
-  return put_on_stream(*collective, rank, stream, std::move(operation));
+  return put_on_stream(*collective, part, stream, std::move(operation));
 }
 
 Verdict DirectClique::transfer(int rank, const TransferCall& call, cudaStream_t stream) {
+  const auto part = std::make_shared<Part>();  // goes after the lock
+  part->rank = rank;
   const std::lock_guard lock(mutex_);
   const std::string caller = call.sends ? "ncclSend" : "ncclRecv";
   if (!state_.ok()) return {state_.code, caller + " refused, this communicator has failed: " + state_.text};
@@ -227,7 +255,7 @@ Verdict DirectClique::transfer(int rank, const TransferCall& call, cudaStream_t 
   operation.name = caller;
   operation.touches = {{call.buffer, bytes, !call.sends}};
   if (!call.sends) operation.cost = {0, 2 * static_cast<double>(bytes)};
-  operation.run = [transfer, ledger = ledger_, pair, rank, sends = call.sends, bytes](int /*part*/) {
+  operation.run = [transfer, ledger = ledger_, pair, rank, sends = call.sends, bytes](int /*piece*/) {
     if (!transfer->cancelled) {
       ledger->count_collective(rank);
       if (!sends) {
@@ -236,7 +264,7 @@ Verdict DirectClique::transfer(int rank, const TransferCall& call, cudaStream_t 
       }
     }
   };
-  return put_on_stream(*transfer, rank, stream, std::move(operation));
+  return put_on_stream(*transfer, part, stream, std::move(operation));
 }
 
 void DirectClique::depart(int rank, ncclResult_t code_for_others, const std::string& why) {

@@ -3,7 +3,8 @@
 // A collective is two gates around ordinary operations. The first rank to call it says what it is; the others must say the same. Each
 // call puts three things on its rank's stream: the entry gate (opens when all ranks' streams have come), the rank's operation, the
 // exit gate (opens when all ranks' operations are done). A mismatch, an abort or a departed rank ends the whole clique: everything not
-// yet called by all is cancelled and its gates opened, so no stream waits for what can't come.
+// yet called by all is cancelled and its gates opened, so no stream waits for what can't come. So does a rank's GPU that has failed: the
+// operations on it are skipped, and what they should have written is missing everywhere.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,13 @@
 
 namespace lockstep::sim::nccl {
 
-class DirectClique : public Clique {
+class DirectClique : public Clique, public std::enable_shared_from_this<DirectClique> {
  public:
   DirectClique(int ranks, AlgorithmChoice allowed);
 
   Verdict collective(int rank, const CollectiveCall& call, cudaStream_t stream) override;
   Verdict transfer(int rank, const TransferCall& call, cudaStream_t stream) override;
+  Verdict give_up(int rank, const std::string& caller) override;
   void depart(int rank, ncclResult_t code_for_others, const std::string& why) override;
   void drain(int rank) override { ledger_->drain(rank); }
   Verdict state() const override;
@@ -36,12 +38,13 @@ class DirectClique : public Clique {
  private:
   struct Collective;
   struct Transfer;
+  struct Part;
 
   // These three hold mutex_.
   Verdict fail(ncclResult_t code, const std::string& text);
   Verdict missing_rank(const std::string& caller) const;
   template <typename Met>
-  Verdict put_on_stream(Met& met, int rank, cudaStream_t stream, Operation operation);
+  Verdict put_on_stream(Met& met, const std::shared_ptr<Part>& part, cudaStream_t stream, Operation operation);
 
   const int size_;
   const AlgorithmChoice allowed_;

@@ -55,13 +55,12 @@ struct MessageClique::Program {
 struct MessageClique::Arrival {
   std::shared_ptr<MessageClique> clique;
   std::shared_ptr<Program> program;
+  std::string name;
   bool came = false;
 
   ~Arrival() {
     if (came) return;
-    network().post([self = std::move(clique), rank = program->rank] {
-      self->fail({ncclUnhandledCudaError, rank_name(rank) + "'s GPU has failed, so its part can't be done"});
-    });
+    network().post([self = std::move(clique), rank = program->rank, name = name] { self->fail(gpu_has_failed(rank, name)); });
   }
 };
 
@@ -161,6 +160,7 @@ Verdict MessageClique::put_on_stream(const std::shared_ptr<Program>& program, co
   auto arrival = std::make_shared<Arrival>();
   arrival->clique = self;
   arrival->program = program;
+  arrival->name = name;
   Operation operation;
   operation.kind = OperationKind::collective;
   operation.name = name;
@@ -183,6 +183,14 @@ Verdict MessageClique::put_on_stream(const std::shared_ptr<Program>& program, co
   state_ = {ncclUnhandledCudaError, name + ": the stream refuses the operation: " + cudaGetErrorString(status)};
   network().post([self, verdict = state_] { self->fail(verdict); });
   return state_;
+}
+
+Verdict MessageClique::give_up(int rank, const std::string& caller) {
+  const std::lock_guard lock(mutex_);
+  const Verdict verdict = gpu_has_failed(rank, caller);
+  if (state_.ok()) state_ = verdict;
+  network().post([self = shared_from_this(), verdict] { self->fail(verdict); });
+  return verdict;
 }
 
 void MessageClique::depart(int rank, ncclResult_t code_for_others, const std::string& why) {

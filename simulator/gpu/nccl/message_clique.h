@@ -37,6 +37,7 @@ class MessageClique : public Clique, public Receiver, public Post, public std::e
 
   Verdict collective(int rank, const CollectiveCall& call, cudaStream_t stream) override;
   Verdict transfer(int rank, const TransferCall& call, cudaStream_t stream) override;
+  Verdict give_up(int rank, const std::string& caller) override;
   void depart(int rank, ncclResult_t code_for_others, const std::string& why) override;
   void drain(int rank) override { ledger_.drain(rank); }
   Verdict state() const override;

@@ -268,11 +268,14 @@ bool Executor::is_idle(Stream* stream) {
   return std::all_of(moments.begin(), moments.end(), [this](const Moment& moment) { return has_passed(moment); });
 }
 
+// The report comes before the error: whoever sees the error, say in a synchronisation that returns at once because of it, finds its report.
 void Executor::fail(int device, cudaError_t status, const std::string& what) {
-  auto expected = cudaSuccess;
-  if (!devices_[static_cast<std::size_t>(device)].error.compare_exchange_strong(expected, status, std::memory_order_acq_rel)) return;
+  const std::lock_guard lock(failing_);
+  std::atomic<cudaError_t>& error = devices_[static_cast<std::size_t>(device)].error;
+  if (error.load(std::memory_order_relaxed) != cudaSuccess) return;
   std::fprintf(stderr, "virtual GPU %d: %s: %s\n", device, cudaGetErrorName(status), what.c_str());
   if (check_ != nullptr) check_->report(what);
+  error.store(status, std::memory_order_release);
 }
 
 void Executor::clear_errors() {

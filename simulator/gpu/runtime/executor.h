@@ -123,6 +123,7 @@ class Executor {
   Checker* const check_;  // null unless check mode is on
   SpinMutex mutex_;
   std::deque<Device> devices_;
+  std::mutex failing_;  // a device's error and its report belong together
   Slots<Stream> streams_;
   Slots<Event> events_;
   std::deque<Stream*> ready_;
