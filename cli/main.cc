@@ -35,6 +35,12 @@ void add_run(CLI::App& app, lockstep::cli::RunOptions& options) {
   run->add_option("--seed", options.seed, "First weights and order of samples follow from it")->capture_default_str();
   run->add_option("--load", options.load, "Go on from a model saved here or by Keras (.keras, .h5, .weights.h5)");
   run->add_option("--save", options.save, "Save the model after training, also after Ctrl-C; with it training goes on exactly");
+  auto* backup =
+      run->add_option("--backup", options.backup,
+                      "A folder that holds the state of training until it has ended: the same command goes on after an interruption");
+  run->add_option("--backup-batches", options.backup_batches, "Back up after so many batches [after every epoch]")
+      ->check(CLI::Range(1, 1 << 30))
+      ->needs(backup);
   run->add_option("--trace", options.trace, "Write the first steps as a Chrome trace (JSON; ui.perfetto.dev opens it)");
   run->add_option("--trace-steps", options.trace_steps, "How many steps to trace")->check(CLI::Range(1, 100000))->capture_default_str();
   run->add_flag("--check-mirrored", options.check_mirrored, "Compare all replicas' variables after every step");

@@ -58,6 +58,20 @@ Callback print_json() {
   return callback;
 }
 
+// What is said when there was something to take up.
+Callback say_taken_up(const BackupAndRestore& backup, bool json) {
+  Callback callback;
+  callback.on_train_begin = [=](TrainingEvent& event) {
+    if (!backup.restored()) return;
+    if (json)
+      fmt::print("{{\"taken_up_again\": {{\"epoch\": {}, \"batch\": {}}}}}\n", event.epoch + 1, event.batch + 1);
+    else
+      fmt::print("Taken up again at epoch {}{}.\n", event.epoch + 1, event.batch > 0 ? fmt::format(", batch {}", event.batch + 1) : "");
+    std::fflush(stdout);
+  };
+  return callback;
+}
+
 bool ends_in(const std::string& name, const std::string& end) {
   return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
 }
@@ -174,6 +188,11 @@ namespace {
 
 int train_with(const RunOptions& options, Model& model, FitOptions fit, const std::function<History(const FitOptions&)>& run) {
   fit.callback(stop_on_interrupt());
+  if (!options.backup.empty()) {
+    BackupAndRestore backup(options.backup);
+    if (options.backup_batches > 0) backup.save_freq(options.backup_batches);
+    fit.callback(backup).callback(say_taken_up(backup, options.json));
+  }
   if (!options.trace.empty()) fit.trace(options.trace, options.trace_steps);
   if (options.json) fit.verbose(Verbose::silent).callback(print_json());
   const InterruptGuard guard;

@@ -19,8 +19,10 @@ struct RunOptions {
   std::int64_t batch_per_replica = 0;  // 0: the workload's own
   double learning_rate = 0;            // 0: the workload's own
   std::uint64_t seed = 0;
-  std::string load;  // a model file to go on from
-  std::string save;  // where the model goes after training
+  std::string load;                 // a model file to go on from
+  std::string save;                 // where the model goes after training
+  std::string backup;               // a folder: training that was interrupted is taken up again
+  std::int64_t backup_batches = 0;  // a backup after so many; 0: after every epoch
   std::string trace;
   std::int64_t trace_steps = 20;
   bool check_mirrored = false;

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -24,7 +25,7 @@ namespace lockstep::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kGrace = std::chrono::seconds(15);  // for the others, once one has failed
+constexpr int kGraceSeconds = 15;  // for the others, once one has failed; less where they were to wait less anyway
 
 int number_from(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
@@ -140,7 +141,7 @@ int launch_workers(int workers, char** argv) {
       if (its == 0 || failed) continue;
       failed = true;
       code = its;
-      stop_at = Clock::now() + kGrace;
+      stop_at = Clock::now() + std::chrono::seconds(std::clamp(number_from("LOCKSTEP_DEADLINE", kGraceSeconds), 1, kGraceSeconds));
     }
     if (const int number = signal_to_forward; number != 0) {
       signal_to_forward = 0;

@@ -306,6 +306,18 @@ bool MirroredStep::any_worker(bool yes) {
   return any != 0;
 }
 
+bool MirroredStep::workers_agree(std::uint64_t value) {
+  State& state = *state_;
+  if (state.place().workers == 1) return true;
+  bool equal = true;
+  state.guarded([&] {
+    for (const std::uint64_t one :
+         state.cross_device_ops->gather(std::vector<std::uint64_t>(state.parts.size(), value), 1, *state.deadline))
+      equal = equal && one == value;
+  });
+  return equal;
+}
+
 MirroredStep::Totals MirroredStep::totals(bool all_workers) {
   State& state = *state_;
   Totals totals;

@@ -83,6 +83,7 @@ class MirroredStep {
   Totals totals(bool all_workers = true);
   // Whether any worker says yes; all ask.
   bool any_worker(bool yes);
+  bool workers_agree(std::uint64_t value);  // whether all bring the same one
   void clear_totals();
 
   std::int64_t iterations() const;

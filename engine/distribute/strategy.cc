@@ -115,6 +115,18 @@ Strategy Strategy::current() {
   return SharedStrategy(first_gpu());
 }
 
+void require_own_scope(const Strategy& strategy, const std::string& what) {
+  if (ReplicaContext::current() != nullptr) {
+    throw Error(what +
+                " was called from inside a function that Strategy::run started on every replica; it drives all replicas by itself: " +
+                "call it once, outside run.");
+  }
+  if (scopes().empty() || scopes().back().impl() == strategy.impl()) return;
+  throw Error(what + ": the model was made outside the scope it is used in, so its variables are not on that scope's replicas (" +
+              scopes().back().describe() + "). It was made with " + strategy.describe() +
+              " Make the model, or load it from a file, inside the scope; or use it outside.");
+}
+
 OneDeviceStrategy::OneDeviceStrategy(const GpuId& gpu)
     : Strategy(std::make_shared<Impl>("OneDeviceStrategy", std::vector<GpuId>{gpu}, "")) {}
 OneDeviceStrategy::OneDeviceStrategy(const std::string& name) : OneDeviceStrategy(parse_gpu(name)) {}

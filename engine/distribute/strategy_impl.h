@@ -38,4 +38,8 @@ struct Strategy::Impl {
   std::unique_ptr<ReplicaThreads> threads_;  // made by the first run
 };
 
+// An Error where `what` of something made with this strategy makes no sense: inside another strategy's scope, which does not reach what was
+// made outside, or on the thread of one replica. No scope at all is fine: what was made in one may be used after it.
+void require_own_scope(const Strategy& strategy, const std::string& what);
+
 }  // namespace lockstep

@@ -17,22 +17,37 @@ namespace fs = std::filesystem;
 
 fs::path pointer_in(const fs::path& folder) { return folder / "training.json"; }
 
+constexpr const char* kPrefix = "backup-";  // of the names of weights; nothing else in the folder is ours
+
 struct Backup {
   std::string weights;  // a file name
   int epoch = 0;        // the one to go on with
   std::int64_t batch = 0;
+  std::int64_t batch_size = 0;
 };
 
 Backup read_pointer(const fs::path& folder) {
   std::ifstream file(pointer_in(folder));
   try {
     const nlohmann::json text = nlohmann::json::parse(file);
-    Backup backup{text.at("weights").get<std::string>(), text.at("epoch").get<int>(), text.at("batch").get<std::int64_t>()};
-    if (backup.epoch < 0 || backup.batch < 0 || fs::path(backup.weights).has_parent_path()) throw Error("its values make no sense");
+    Backup backup{text.at("weights").get<std::string>(), text.at("epoch").get<int>(), text.at("batch").get<std::int64_t>(),
+                  text.at("batch_size").get<std::int64_t>()};
+    if (backup.epoch < 0 || backup.batch < 0 || backup.weights.rfind(kPrefix, 0) != 0 || fs::path(backup.weights).has_parent_path())
+      throw Error("its values make no sense");
     return backup;
   } catch (const std::exception& error) {
     throw Error("BackupAndRestore: " + pointer_in(folder).string() + " can't be read (" + error.what() +
                 "); remove the folder to begin anew");
+  }
+}
+
+// What the file system says, as a sentence of ours.
+template <typename Function>
+void in_folder(const fs::path& folder, Function function) {
+  try {
+    function();
+  } catch (const fs::filesystem_error& error) {
+    throw Error("BackupAndRestore: the folder " + folder.string() + " can't be used (" + error.what() + ")");
   }
 }
 
@@ -48,32 +63,39 @@ struct BackupAndRestore::State {
   void restore(TrainingEvent& event) {
     restored = false;
     since = 0;
+    if (event.model->strategy().worker() == 0) fs::create_directories(folder);  // now, not after the first hour
     if (!fs::exists(pointer_in(folder))) return;
     const Backup backup = read_pointer(folder);
-    event.model->load_weights((folder / backup.weights).string());
+    if (backup.batch > 0 && backup.batch_size != event.batch_size)
+      throw Error("BackupAndRestore: " + folder.string() + " was left after " + std::to_string(backup.batch) + " global batches of " +
+                  std::to_string(backup.batch_size) + " samples, in the middle of an epoch; now a global batch has " +
+                  std::to_string(event.batch_size) + ": use the same, or remove the folder to begin anew");
+    event.weights = (folder / backup.weights).string();
     event.epoch = backup.epoch;
     event.batch = backup.batch;
     restored = true;
   }
 
-  // What comes next: batch `batch` of epoch `epoch`.
-  void save(const Model& model, int epoch, std::int64_t batch) {
-    fs::create_directories(folder);
-    const std::string name = "backup-" + std::to_string(epoch) + "-" + std::to_string(batch) + ".weights.h5";
-    model.save_weights((folder / name).string());
-    const std::string text = nlohmann::json{{"weights", name}, {"epoch", epoch}, {"batch", batch}}.dump() + "\n";
+  // What comes next: batch `batch` of epoch `epoch`. Workers hold the same bits, so one of them writes.
+  void save(const TrainingEvent& event, int epoch, std::int64_t batch) const {
+    if (event.model->strategy().worker() != 0) return;
+    fs::create_directories(folder);  // somebody may have removed it
+    const std::string name = kPrefix + std::to_string(epoch) + "-" + std::to_string(batch) + ".weights.h5";
+    event.model->save_weights((folder / name).string());
+    const std::string text =
+        nlohmann::json{{"weights", name}, {"epoch", epoch}, {"batch", batch}, {"batch_size", event.batch_size}}.dump() + "\n";
     write_file_atomically(pointer_in(folder).string(), Bytes(text.begin(), text.end()));
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
       const std::string other = entry.path().filename().string();
-      if (other != name && other.rfind("backup-", 0) == 0) fs::remove(entry.path());
+      if (other != name && other.rfind(kPrefix, 0) == 0) fs::remove(entry.path());
     }
   }
 
-  void clean_up() const {
-    if (!remove || !fs::exists(pointer_in(folder))) return;
+  void clean_up(const TrainingEvent& event) const {
+    if (event.model->strategy().worker() != 0 || !remove || !fs::exists(pointer_in(folder))) return;
     fs::remove(pointer_in(folder));  // first: without it the rest is nothing
     for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      if (entry.path().filename().string().rfind("backup-", 0) == 0) fs::remove(entry.path());
+      if (entry.path().filename().string().rfind(kPrefix, 0) == 0) fs::remove(entry.path());
     }
     if (fs::is_empty(folder)) fs::remove(folder);
   }
@@ -82,13 +104,17 @@ struct BackupAndRestore::State {
 BackupAndRestore::BackupAndRestore(const std::string& backup_dir) : state_(std::make_shared<State>()) {
   if (backup_dir.empty()) throw Error("BackupAndRestore: the folder has no name");
   state_->folder = backup_dir;
-  on_train_begin = [state = state_](TrainingEvent& event) { state->restore(event); };
+  on_train_begin = [state = state_](TrainingEvent& event) { in_folder(state->folder, [&] { state->restore(event); }); };
   on_epoch_end = [state = state_](TrainingEvent& event) {
-    if (event.interrupted) return;  // not the end of an epoch: the backup before stays the newest
-    state->save(*event.model, event.epoch + 1, 0);
+    in_folder(state->folder, [&] {
+      if (event.interrupted)
+        state->save(event, event.epoch, event.batch + 1);
+      else
+        state->save(event, event.epoch + 1, 0);
+    });
   };
   on_train_end = [state = state_](TrainingEvent& event) {
-    if (!event.interrupted) state->clean_up();
+    if (!event.interrupted) in_folder(state->folder, [&] { state->clean_up(event); });
   };
 }
 
@@ -98,7 +124,7 @@ BackupAndRestore& BackupAndRestore::save_freq(std::int64_t batches) {
   on_batch_end = [state = state_](TrainingEvent& event) {
     if (++state->since < state->batches) return;
     state->since = 0;
-    state->save(*event.model, event.epoch, event.batch + 1);
+    in_folder(state->folder, [&] { state->save(event, event.epoch, event.batch + 1); });
   };
   return *this;
 }

@@ -111,7 +111,8 @@ ReduceLROnPlateau& ReduceLROnPlateau::min_lr(float rate) { return state_->min_lr
 CSVLogger::CSVLogger(const std::string& filename, const std::string& separator, bool append) {
   auto file = std::make_shared<std::ofstream>();
   auto titled = std::make_shared<bool>(false);
-  on_train_begin = [=](TrainingEvent&) {
+  on_train_begin = [=](TrainingEvent& event) {
+    if (event.model->strategy().worker() != 0) return;
     std::error_code ignored;
     *titled = append && std::filesystem::exists(filename, ignored) && std::filesystem::file_size(filename, ignored) > 0;
     file->close();
@@ -120,6 +121,7 @@ CSVLogger::CSVLogger(const std::string& filename, const std::string& separator, 
     if (!*file) throw Error("CSVLogger: " + filename + " can't be written");
   };
   on_epoch_end = [=](TrainingEvent& event) {
+    if (event.model->strategy().worker() != 0) return;
     std::string title = "epoch", line = std::to_string(event.epoch);
     for (const auto& [name, value] : *event.logs) {
       title += separator + name;

@@ -4,10 +4,12 @@
 
 #include "lockstep/model.h"
 #include "model_impl.h"
+#include "strategy_impl.h"
 
 namespace lockstep {
 
 std::map<std::string, double> Model::evaluate(const Dataset& data) {
+  require_own_scope(impl_->strategy, "evaluate");
   impl_->require_compiled("evaluate");
   if (data.batch_size() == 0) throw Error("evaluate: the data set is not batched; add .batch(n)");
   impl_->build(data.sample_shape());
@@ -26,6 +28,7 @@ std::map<std::string, double> Model::evaluate(const Array& x, const Array& y, st
 }
 
 Array Model::predict(const Array& x, std::int64_t batch_size) {
+  require_own_scope(impl_->strategy, "predict");
   if (batch_size < 1) throw Error("predict: batch_size must be at least 1");
   if (x.shape().rank() < 1) throw Error("predict: the input is empty: an array of samples is wanted");
   impl_->build(x.shape().sample());
@@ -40,6 +43,7 @@ Array Model::predict(const Array& x, std::int64_t batch_size) {
 }
 
 std::map<std::string, double> Model::train_on_batch(const Array& x, const Array& y, const Array& sample_weight) {
+  require_own_scope(impl_->strategy, "train_on_batch");
   impl_->require_compiled("train_on_batch");
   if (x.shape().rank() < 1) throw Error("train_on_batch: the input is empty: an array of samples is wanted");
   impl_->build(x.shape().sample());

@@ -6,6 +6,7 @@
 #include "lockstep/model.h"
 #include "model_impl.h"
 #include "progress.h"
+#include "strategy_impl.h"
 
 namespace lockstep {
 
@@ -16,6 +17,7 @@ class Training {
       : model_(model), impl_(impl), data_(data), options_(options), bar_(options.verbose_, options.epochs_) {}
 
   History run() {
+    require_own_scope(impl_.strategy, "fit");
     impl_.require_compiled("fit");
     if (data_.batch_size() == 0) throw Error("fit: the data set is not batched; add .batch(64 * strategy.num_replicas_in_sync())");
     impl_.build(data_.sample_shape());
@@ -27,6 +29,7 @@ class Training {
     begin();
     for (int epoch = first_epoch_; epoch < options_.epochs_ && !history_.stopped; ++epoch) run_epoch(epoch);
     finish_trace();
+    interrupted_ = cut_short_;
     call(&Callback::on_train_end, options_.epochs_, 0, nullptr);
     return history_;
   }
@@ -38,19 +41,38 @@ class Training {
     first_batch_ = options_.initial_batch_;
     for (const Callback& callback : options_.callbacks_) {
       if (!callback.on_train_begin) continue;
-      TrainingEvent event{first_epoch_, first_batch_, nullptr, false, &model_};
+      TrainingEvent event{first_epoch_, first_batch_, nullptr, false, &model_, false, data_.batch_size(), {}};
       callback.on_train_begin(event);
       first_epoch_ = event.epoch;
       first_batch_ = event.batch;
+      require_agreement(event);
+      if (!event.weights.empty()) model_.load_weights(event.weights);
       history_.stopped = history_.stopped || event.stop;
     }
+    if (first_batch_ == 0 || steps_of_an_epoch() < 0 || first_batch_ < steps_of_an_epoch()) return;
+    ++first_epoch_;  // all of its batches were done: it ended between the last one and its end
+    first_batch_ = 0;
+  }
+
+  // Workers that begin in different places would wait for each other in vain.
+  void require_agreement(const TrainingEvent& event) {
+    constexpr int kBitsOfBatches = 40;
+    const std::uint64_t place = (static_cast<std::uint64_t>(event.epoch) << kBitsOfBatches) + 2 * static_cast<std::uint64_t>(event.batch);
+    if (impl_.step->workers_agree(place + (event.weights.empty() ? 0 : 1))) return;
+    throw Error("fit: worker " + std::to_string(impl_.strategy.worker()) + " would begin at batch " + std::to_string(event.batch + 1) +
+                " of epoch " + std::to_string(event.epoch + 1) + ", another one elsewhere; all workers must see the same files, such as " +
+                "BackupAndRestore's folder");
+  }
+
+  std::int64_t steps_of_an_epoch() const {  // -1: nobody knows yet
+    const std::int64_t steps = data_.cardinality();
+    return options_.steps_per_epoch_ >= 0 && (steps < 0 || options_.steps_per_epoch_ < steps) ? options_.steps_per_epoch_ : steps;
   }
 
   void run_epoch(int epoch) {
     call(&Callback::on_epoch_begin, epoch, 0, nullptr);
     impl_.step->clear_totals();
-    std::int64_t steps = data_.cardinality();
-    if (options_.steps_per_epoch_ >= 0 && (steps < 0 || options_.steps_per_epoch_ < steps)) steps = options_.steps_per_epoch_;
+    const std::int64_t steps = steps_of_an_epoch();
     bar_.begin_epoch(epoch, steps);
     const auto batches = data_.iterate(epoch);
     Batch batch;
@@ -66,7 +88,9 @@ class Training {
       agree_to_stop();
     }
     interrupted_ = history_.stopped && (steps < 0 || done < steps);
-    if (done == skipped) throw Error("fit: the data set gave no batch");
+    cut_short_ = interrupted_ || (history_.stopped && epoch + 1 < options_.epochs_);
+    if (done == 0) throw Error("fit: the data set gave no batch");
+    if (done <= skipped) return;  // nothing was left of it
     finish_epoch(epoch, done);
   }
 
@@ -98,7 +122,7 @@ class Training {
       if (callback.should_stop && callback.should_stop()) history_.stopped = true;
       if (!callback.on_batch_end) continue;
       const Logs logs = impl_.logs();
-      TrainingEvent event{epoch, done - 1, &logs, false, &model_};
+      TrainingEvent event{epoch, done - 1, &logs, false, &model_, false, data_.batch_size(), {}};
       callback.on_batch_end(event);
       history_.stopped = history_.stopped || event.stop;
     }
@@ -129,7 +153,7 @@ class Training {
   void call(std::function<void(TrainingEvent&)> Callback::*which, int epoch, std::int64_t batch, const Logs* logs) {
     for (const Callback& callback : options_.callbacks_) {
       if (!(callback.*which)) continue;
-      TrainingEvent event{epoch, batch, logs, false, &model_, interrupted_};
+      TrainingEvent event{epoch, batch, logs, false, &model_, interrupted_, data_.batch_size(), {}};
       (callback.*which)(event);
       history_.stopped = history_.stopped || event.stop;
     }
@@ -161,6 +185,7 @@ class Training {
   int first_epoch_ = 0;
   std::int64_t first_batch_ = 0;
   bool interrupted_ = false;  // in the middle of an epoch
+  bool cut_short_ = false;    // between batches, before the last one of all
   bool tracing_ = false;
 };
 

@@ -53,6 +53,7 @@ Model::Model(const KerasTensor& input, const KerasTensor& output, const std::str
 }
 
 void Model::compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& metrics, const std::vector<Metric>& weighted_metrics) {
+  require_own_scope(impl_->strategy, "compile");
   impl_->optimizer = optimizer.impl();
   impl_->loss = loss.impl();
   impl_->metrics.clear();

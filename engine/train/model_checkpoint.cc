@@ -75,12 +75,13 @@ struct ModelCheckpoint::State : Watch {
       best = *now;
     }
     const std::string file = filled(path, event);
+    last = file;
+    if (event.model->strategy().worker() != 0) return;
     if (const auto folder = std::filesystem::path(file).parent_path(); !folder.empty()) std::filesystem::create_directories(folder);
     if (weights_only)
       event.model->save_weights(file);
     else
       event.model->save(file);
-    last = file;
   }
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Several workers are one training run: the same weights as one process with as many GPUs, and the end of one is the end of all, in time and by
-# name. workers_test.sh PROGRAM same-weights | mpirun | killed | stopped. 77: not possible here.
+# name. workers_test.sh PROGRAM same-weights | mpirun | killed | restarted | stopped. 77: not possible here.
 set -euo pipefail
 program=$1
 folder=$(mktemp -d)
@@ -31,27 +31,41 @@ compare() { # log
   [[ $(checksum "$1") == *'", "'* ]] || fail 'there should be two replicas'
 }
 
-# The process id of a worker that has been busy for a while.
+# A worker's process id.
+worker() { # number
+  local pid
+  for pid in $(pgrep -P "$launcher" || true); do
+    if grep -qz "^LOCKSTEP_WORKER=$1\$" "/proc/$pid/environ" 2>/dev/null; then
+      echo "$pid"
+      return
+    fi
+  done
+  return 1
+}
+
+# The same, once it has been busy for a while.
 busy_worker() { # number
   local pid ticks
   for ((try = 0; try < 300; ++try)); do
-    for pid in $(pgrep -P "$launcher" || true); do
-      grep -qz "^LOCKSTEP_WORKER=$1\$" "/proc/$pid/environ" 2>/dev/null || continue
-      ticks=$(cut -d' ' -f14 "/proc/$pid/stat" 2>/dev/null || echo 0)
-      if ((ticks > 250)); then
-        echo "$pid"
-        return
-      fi
-    done
+    pid=$(worker "$1" || true)
+    ticks=$(cut -d' ' -f14 "/proc/${pid:-none}/stat" 2>/dev/null || echo 0)
+    if ((ticks > 250)); then
+      echo "$pid"
+      return
+    fi
     sleep 0.2
   done
   return 1
 }
 
-start_long_run() {
-  "$program" run mnist --workers 2 --epochs 1000 --json >"$folder/run.log" 2>"$folder/run-errors.log" &
+start() { # words
+  "$program" "$@" --workers 2 >"$folder/run.log" 2>"$folder/run-errors.log" &
   launcher=$!
 }
+start_long_run() { start run mnist --epochs 1000 --json; }
+
+# What the newest backup holds: the name of its weights tells epoch and batch.
+newest_backup() { grep -o 'backup-[0-9]*-[0-9]*' "$folder/backup/training.json" 2>/dev/null || true; }
 
 # The launcher's code; no more than so many seconds later.
 ends_within() { # seconds
@@ -88,8 +102,28 @@ case $2 in
     ends_within 60
     grep -q 'worker 0\] .*rank 1' "$folder/run-errors.log" || fail 'worker 0 does not name rank 1'
     ;;
+  restarted)
+    # 47 batches with a backup after every fifth; killed between backups, or while one is written.
+    train=(run mnist --quick --json --batch-per-replica 64 --seed 3)
+    one_process
+    with_backup=("${train[@]}" --backup "$folder/backup" --backup-batches 5)
+    start "${with_backup[@]}"
+    for ((try = 0; try < 3000; ++try)); do
+      [[ $(newest_backup) != backup-0-[1-9]? ]] || break
+      sleep 0.02
+    done
+    kill -KILL "$(worker 1)" || fail 'worker 1 was not there'
+    ends_within 60
+    grep -q 'worker 0\] .*rank 1' "$folder/run-errors.log" || fail 'worker 0 does not name rank 1'
+    [[ $(newest_backup) == backup-0-[1-3]? ]] || fail "killed too late or too early: $(newest_backup)"
+    "$program" "${with_backup[@]}" --workers 2 >"$folder/again.log" 2>"$folder/again-errors.log" || fail 'the restart'
+    grep -q '"taken_up_again": {"epoch": 1, "batch": [1-3][16]' "$folder/again.log" || fail 'the restart began anew'
+    [[ $(checksum "$folder/one.log") == "$(checksum "$folder/again.log")" ]] ||
+      fail "other weights: $(checksum "$folder/one.log") and $(checksum "$folder/again.log")"
+    [[ ! -e $folder/backup ]] || fail 'the backup was not removed at the end'
+    ;;
   stopped)
-    export LOCKSTEP_DEADLINE=15
+    export LOCKSTEP_DEADLINE=6
     start_long_run
     victim=$(busy_worker 1) || fail 'worker 1 never worked'
     kill -STOP "$victim"

@@ -11,7 +11,9 @@ namespace lockstep {
 
 // Keeps the newest state of training (weights, optimizer, where in which epoch) in a folder. A program that is started again with the same
 // folder goes on from there, and ends with the same bits as one that was never interrupted; also on another number of replicas, then
-// with the same numbers up to rounding. When training ends the backup is removed.
+// with the same numbers up to rounding. Stopped between batches (Ctrl-C, TrainingEvent::stop), it keeps where that was; ended by an Error
+// or a power cut, the newest one before. When training ends by itself the backup is removed. Several workers share the folder; worker 0
+// writes.
 class BackupAndRestore : public Callback {
  public:
   explicit BackupAndRestore(const std::string& backup_dir);

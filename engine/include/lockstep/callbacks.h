@@ -16,17 +16,20 @@ class Model;
 using Logs = std::map<std::string, double>;  // "loss", "accuracy", "val_loss", ...
 
 // What training tells a callback; setting `stop` ends training after this batch. on_train_begin may set epoch and batch to where training
-// shall begin.
+// shall begin, and name a file of weights to begin with.
 struct TrainingEvent {
   int epoch = 0;           // counts from 0, as in Keras
   std::int64_t batch = 0;  // in this epoch, from 0
   const Logs* logs = nullptr;
   bool stop = false;
-  Model* model = nullptr;    // the one that is trained
-  bool interrupted = false;  // it was stopped in the middle of an epoch, and that is why this epoch or training ends
+  Model* model = nullptr;       // the one that is trained
+  bool interrupted = false;     // somebody stopped it between batches, and that is why this epoch or training ends before it is done
+  std::int64_t batch_size = 0;  // global
+  std::string weights;          // for on_train_begin: load these, with the optimizer's state
 };
 
-// Functions that are not set are not called. Batch logs are not computed unless on_batch_end is set: they need the GPU's sums.
+// Functions that are not set are not called. With several workers each calls its own; those below write files on worker 0 only.
+// Batch logs are not computed unless on_batch_end is set: they need the GPU's sums.
 struct Callback {
   std::function<void(TrainingEvent&)> on_train_begin;
   std::function<void(TrainingEvent&)> on_epoch_begin;
