@@ -74,7 +74,8 @@ class MeetingPoint {
 
 class Context : public ReplicaContext {
  public:
-  Context(int replica, int replicas, MeetingPoint& meeting_point) : replica_(replica), replicas_(replicas), meeting_point_(meeting_point) {
+  Context(int replica, int replicas, const void* strategy, MeetingPoint& meeting_point)
+      : replica_(replica), replicas_(replicas), strategy_(strategy), meeting_point_(meeting_point) {
     current_context = this;
   }
   ~Context() override { current_context = nullptr; }
@@ -83,6 +84,7 @@ class Context : public ReplicaContext {
 
   int replica_id_in_sync_group() const override { return replica_; }
   int num_replicas_in_sync() const override { return replicas_; }
+  const void* strategy() const override { return strategy_; }
 
   Array all_reduce(ReduceOp op, const Array& value) override {
     Array sum = meeting_point_.sum(replica_, value).clone();  // the others look at theirs
@@ -113,6 +115,7 @@ class Context : public ReplicaContext {
 
  private:
   int replica_, replicas_;
+  const void* strategy_;
   MeetingPoint& meeting_point_;
 };
 
@@ -135,7 +138,7 @@ void Strategy::Impl::run(const std::function<void(ReplicaContext&)>& function) {
       "run",
       [&, meeting_point](int replica) {
         try {
-          Context context(replica, replicas, *meeting_point);
+          Context context(replica, replicas, this, *meeting_point);
           function(context);
         } catch (...) {
           meeting_point->stop();

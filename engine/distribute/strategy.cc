@@ -110,6 +110,8 @@ std::string Strategy::describe() const { return impl_->describe(); }
 Strategy::ScopeGuard::ScopeGuard(const Strategy& strategy) { scopes().push_back(strategy); }
 Strategy::ScopeGuard::~ScopeGuard() { scopes().pop_back(); }
 
+const void* Strategy::scope_identity() { return scopes().empty() ? nullptr : scopes().back().impl().get(); }
+
 Strategy Strategy::current() {
   if (!scopes().empty()) return scopes().back();
   return SharedStrategy(first_gpu());

@@ -20,3 +20,4 @@
 #include "lockstep/sequences.h"
 #include "lockstep/shape.h"
 #include "lockstep/strategy.h"
+#include "lockstep/variable.h"

@@ -38,6 +38,8 @@ class ReplicaContext {
   virtual Array all_reduce(ReduceOp op, const Array& value) = 0;
   double all_reduce(ReduceOp op, double value) { return all_reduce_number(op, value); }
 
+  virtual const void* strategy() const = 0;  // whose run this is: only to be compared
+
   // That of this thread; null where no replica runs (the cross-replica context).
   static ReplicaContext* current();
 

@@ -96,6 +96,7 @@ class Strategy {
   const std::shared_ptr<Impl>& impl() const { return impl_; }
   // The strategy of the innermost scope of this thread; outside any, one device: the first GPU.
   static Strategy current();
+  static const void* scope_identity();  // of that strategy, only to be compared; null outside any scope
 
  protected:
   explicit Strategy(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
