@@ -2,6 +2,7 @@
 #include "mirrored_step.h"
 
 #include <bit>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -34,6 +35,13 @@ std::string blame(const std::string& text, const std::set<std::size_t>& lost) {
 
 }  // namespace
 
+bool graphs_from_environment() {
+  const char* text = std::getenv("LOCKSTEP_GRAPHS");
+  const std::string word = text != nullptr && *text != '\0' ? text : "off";
+  if (word != "on" && word != "off") throw Error("LOCKSTEP_GRAPHS=" + word + " is neither `on` nor `off`.");
+  return word == "on";
+}
+
 MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, std::shared_ptr<CrossDeviceOps> cross_device_ops_,
                            StepOptions options_, Tracer* tracer_)
     : graph(graph_),
@@ -59,6 +67,9 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
     last_variable[static_cast<std::size_t>(buckets[b].variables.back())] = static_cast<std::int64_t>(b);
     largest = std::max(largest, buckets[b].count);
   }
+  const bool many = cross_device_ops->place(static_cast<int>(gpus.size())).replicas > 1;  // else nobody waits for a bucket
+  segment_ends.resize(last_variable.size());
+  for (std::size_t v = 0; v < last_variable.size(); ++v) segment_ends[v] = last_variable[v] >= 0 && many;
   exchanges.resize(buckets.size());
   for (std::size_t i = 0; i < graph.nodes().size() && gpus.size() > 1 && place().workers == 1; ++i) {
     if (graph.nodes()[i].inputs != std::vector<int>{-1}) continue;  // rows are known where they are the model's input

@@ -30,12 +30,16 @@ struct Bucket {
 };
 std::vector<Bucket> make_buckets(const VariableLayout& layout, std::int64_t bucket_bytes, std::int64_t first_bucket_bytes);
 
+// LOCKSTEP_GRAPHS, `on` or `off`: whether a step uses CUDA graphs. Off where it says nothing.
+bool graphs_from_environment();
+
 struct StepOptions {
   std::uint64_t seed = 0;
   std::int64_t bucket_bytes = 4 << 20;
   std::int64_t first_bucket_bytes = 1 << 20;
   bool check_mirrored = false;  // compare checksums of all replicas after each barrier
   double deadline_seconds = deadline_from_environment();
+  bool graphs = graphs_from_environment();                        // forward and backward as CUDA graphs where they are the same every step
   SparseGradients sparse_gradients = SparseGradients::automatic;  // summed as a whole, or by the rows in use where that is less
 };
 

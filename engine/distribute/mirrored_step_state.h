@@ -71,6 +71,7 @@ struct MirroredStep::State {
   std::vector<std::string> bucket_contents;                // names of variables as a JSON list, for the trace
   std::vector<std::unique_ptr<SparseExchange>> exchanges;  // by bucket; null where it is not sparse, or its rows are not in x
   std::vector<std::int64_t> last_variable;                 // by variable: the bucket it is the last of, else -1
+  std::vector<bool> segment_ends;                          // by variable: others wait for its bucket, so no graph goes beyond it
   bool mirrored = false;                                   // phase 1 has been done
   std::int64_t iterations = 0;
   std::int64_t samples = 0;  // since the last clear

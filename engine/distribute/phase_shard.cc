@@ -76,6 +76,7 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
         std::size_t w_bytes = 0;
         if (part.shard.count > 0) {
           Program& program = part.replica.program(part.shard.count, state.mode);
+          program.use_graphs(state.options.graphs ? &state.segment_ends : nullptr);
           const auto samples = static_cast<std::size_t>(state.x.samples());
           const auto first = static_cast<std::size_t>(part.shard.first);
           const auto count = static_cast<std::size_t>(part.shard.count);

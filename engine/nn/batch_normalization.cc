@@ -30,6 +30,7 @@ class BatchNormalizationOp : public LayerOp {
   std::size_t saved_bytes() const override { return ops::batch_norm_saved(columns_); }
   bool needs_output() const override { return false; }
   bool in_place() const override { return true; }
+  bool same_every_step() const override { return !synchronized_ || !training_; }
 
   void forward(const LayerRun& run) override {
     const ops::BatchNormVariables variables{pick(run.variables, gamma_), pick(run.variables, beta_), pick(run.variables, statistics_),

@@ -21,8 +21,8 @@ enum class Mode;
 // What a planned layer is given when it runs. Tensors that are not needed are undefined.
 struct LayerRun {
   OpContext op;
-  const StepInfo* info = nullptr;
-  std::vector<Tensor> inputs;  // (batch, ...)
+  const StepInfo* info = nullptr;  // null while a layer that is the same every step is captured
+  std::vector<Tensor> inputs;      // (batch, ...)
   Tensor output;
   Tensor output_gradient;               // may be overwritten: nobody needs it after this layer
   std::vector<Tensor> input_gradients;  // to be written whole
@@ -52,6 +52,8 @@ class LayerOp {
   virtual bool in_place() const { return false; }
   // Backward copies the output's gradient to every input's and does no more; where the two lie in one place it need not copy.
   virtual bool hands_gradient_on() const { return false; }
+  // Forward and backward look at no LayerRun::info: their operations are the same at every step, and can be kept as a graph.
+  virtual bool same_every_step() const { return true; }
   virtual void forward(const LayerRun& run) = 0;
   virtual void backward(const LayerRun& run) = 0;
 };

@@ -1,9 +1,11 @@
 #include "program.h"
 
+#include <array>
 #include <utility>
 
 #include "elementwise.h"
 #include "lockstep/error.h"
+#include "program_graphs.h"
 #include "program_plan.h"
 
 namespace lockstep {
@@ -66,6 +68,7 @@ struct Program::State {
     plain = OpContext{&gpu, &gpu.compute(), {}};
     runs.clear();
     sums.clear();
+    forget_graphs();
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
       const PlannedStep& step = plan.steps[i];
       LayerRun run;
@@ -98,6 +101,51 @@ struct Program::State {
 
   void rebind_if_moved() {
     if (generation != workspace->generation()) bind();
+    if (variable_generation == variables->generation()) return;
+    variable_generation = variables->generation();
+    forget_graphs();
+  }
+
+  void forget_graphs() {
+    forward_graphs.clear();
+    for (PassGraphs& graphs : backward_graphs) graphs.clear();
+  }
+
+  bool same_every_step(std::size_t i) const { return !plan.steps[i].op || plan.steps[i].op->same_every_step(); }
+
+  void forward(std::size_t i, const StepInfo* info) {
+    LayerOp* op = plan.steps[i].op.get();
+    if (op == nullptr) return;
+    LayerRun& run = runs[i].forward;
+    run.info = info;
+    op->forward(run);
+    run.info = nullptr;
+  }
+
+  void backward(std::size_t i, const StepInfo* info, bool skipped, const PassGraphs::Ready& done) {
+    const PlannedStep& step = plan.steps[i];
+    if (!step.runs_backward) return;
+    if (step.op && !skipped) {
+      const std::function<void(int)> ready = [&](int variable) {
+        if (!layout->specs()[static_cast<std::size_t>(variable)].frozen) done(variable);
+      };
+      LayerRun& run = runs[i].backward;
+      run.info = info;
+      run.ready = &ready;
+      run.squares.clear();
+      for (int k = 0; k < step.variable_count; ++k) run.squares.push_back(variables->squares(step.first_variable + k));
+      step.op->backward(run);
+      run.info = nullptr;
+      run.ready = nullptr;
+    }
+    for (const Sum& sum : sums)
+      if (sum.step == static_cast<int>(i)) ops::add(plain, sum.from, sum.to);
+  }
+
+  // With graphs or, where they are not wanted, every operation by itself.
+  void run(PassGraphs& graphs, const PassGraphs::Pass& pass, const PassGraphs::Ready& ready, bool followed) const {
+    if (segment_ends != nullptr && !followed) return graphs.run(pass, *segment_ends, ready);
+    for (std::size_t k = 0; k < pass.steps; ++k) pass.issue(k, ready);
   }
 
   const VariableLayout* layout;
@@ -114,6 +162,11 @@ struct Program::State {
   OpContext plain;
   std::vector<Runs> runs;
   std::vector<Sum> sums;
+
+  const std::vector<bool>* segment_ends = nullptr;  // null: no graphs
+  std::uint64_t variable_generation = 0;
+  PassGraphs forward_graphs;
+  std::array<PassGraphs, 2> backward_graphs;  // from the output, from the logits
 };
 
 Program::Program(const Graph& graph, VariableStore& variables, Workspace& workspace, std::int64_t batch, Mode mode)
@@ -130,16 +183,19 @@ Tensor Program::output_gradient() const { return state_->rebind_if_moved(), stat
 std::size_t Program::memory_bytes() const { return state_->plan.memory.total; }
 
 void Program::forward(const StepInfo& info, const std::function<void(const LayerImpl&, const Tensor&)>& after) {
-  state_->rebind_if_moved();
-  for (std::size_t i = 0; i < state_->plan.steps.size(); ++i) {
-    LayerOp* op = state_->plan.steps[i].op.get();
-    if (op == nullptr) continue;
-    LayerRun& run = state_->runs[i].forward;
-    run.info = &info;
-    op->forward(run);
-    run.info = nullptr;
-    if (after) after(*state_->plan.steps[i].layer, run.output);
-  }
+  State& s = *state_;
+  s.rebind_if_moved();
+  PassGraphs::Pass pass;
+  pass.stream = s.plain.stream;
+  pass.steps = s.plan.steps.size();
+  pass.fixed = [&](std::size_t i) { return s.same_every_step(i); };
+  pass.issue = [&](std::size_t i, const PassGraphs::Ready&) {
+    if (!s.plan.steps[i].op) return;
+    s.forward(i, &info);
+    if (after) after(*s.plan.steps[i].layer, s.runs[i].forward.output);
+  };
+  pass.capture = [&](std::size_t i, const PassGraphs::Ready&) { s.forward(i, nullptr); };
+  s.run(s.forward_graphs, pass, nullptr, after != nullptr);
 }
 
 void Program::backward(const StepInfo& info, bool from_logits, const std::function<void(int variable)>& ready) {
@@ -150,30 +206,31 @@ void Program::backward(const StepInfo& info, bool from_logits, const std::functi
   const std::vector<int>& order = s.layout->ready_order();
   std::size_t reported = 0;
   const std::function<void(int)> report = [&](int variable) {
-    if (s.layout->specs()[static_cast<std::size_t>(variable)].frozen) return;
     if (reported >= order.size() || order[reported] != variable)
       throw Error("The gradient of " + s.layout->specs().at(static_cast<std::size_t>(variable)).name + " was finished out of its order");
     ++reported;
     if (ready) ready(variable);
   };
-  for (std::size_t i = s.plan.steps.size(); i-- > 0;) {
-    const PlannedStep& step = s.plan.steps[i];
-    if (!step.runs_backward) continue;
-    const bool skipped = from_logits && s.plan.softmax_output && i + 1 == s.plan.steps.size();
-    if (step.op && !skipped) {
-      LayerRun& run = s.runs[i].backward;
-      run.info = &info;
-      run.ready = &report;
-      run.squares.clear();
-      for (int k = 0; k < step.variable_count; ++k) run.squares.push_back(s.variables->squares(step.first_variable + k));
-      step.op->backward(run);
-      run.info = nullptr;
-      run.ready = nullptr;
-    }
-    for (const State::Sum& sum : s.sums)
-      if (sum.step == static_cast<int>(i)) ops::add(s.plain, sum.from, sum.to);
-  }
+  const std::size_t last = s.plan.steps.size() - 1;
+  const std::size_t skipped = from_logits && s.plan.softmax_output ? last : s.plan.steps.size();
+  PassGraphs::Pass pass;
+  pass.stream = s.plain.stream;
+  pass.steps = s.plan.steps.size();
+  pass.fixed = [&](std::size_t k) { return s.same_every_step(last - k); };
+  pass.issue = [&](std::size_t k, const PassGraphs::Ready& done) { s.backward(last - k, &info, last - k == skipped, done); };
+  pass.capture = [&](std::size_t k, const PassGraphs::Ready& done) { s.backward(last - k, nullptr, last - k == skipped, done); };
+  s.run(s.backward_graphs[from_logits ? 1 : 0], pass, report, false);
   if (reported != order.size()) throw Error("Backward ended before every gradient was reported");
+}
+
+void Program::use_graphs(const std::vector<bool>* segment_ends) {
+  if (segment_ends == state_->segment_ends) return;
+  state_->segment_ends = segment_ends;
+  state_->forget_graphs();
+}
+
+int Program::graphs() const {
+  return state_->forward_graphs.graphs() + state_->backward_graphs[0].graphs() + state_->backward_graphs[1].graphs();
 }
 
 }  // namespace lockstep

@@ -64,6 +64,11 @@ class Program {
   // in the layout's ready order. `from_logits`: the loss wrote logits_gradient(); else output_gradient().
   void backward(const StepInfo& info, bool from_logits, const std::function<void(int variable)>& ready);
 
+  // Keeps what does not change from step to step as CUDA graphs, from the second run on. `segment_ends`, by variable: where `ready` should
+  // not wait for more of backward to be issued. Null: every operation is issued by itself. The results are the same, bit for bit.
+  void use_graphs(const std::vector<bool>* segment_ends);
+  int graphs() const;  // captured so far
+
  private:
   struct State;
   std::unique_ptr<State> state_;

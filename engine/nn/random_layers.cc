@@ -23,6 +23,7 @@ class DropoutOp : public LayerOp {
  public:
   DropoutOp(float rate, std::uint32_t layer) : rate_(rate), layer_(layer) {}
   bool needs_input() const override { return false; }
+  bool same_every_step() const override { return false; }
   bool needs_output() const override { return false; }
   bool in_place() const override { return true; }
   void forward(const LayerRun& run) override { ops::dropout(run.op, key_for(run, layer_), rate_, run.inputs[0], run.output); }
@@ -39,6 +40,7 @@ class RandomFlipOp : public LayerOp {
  public:
   RandomFlipOp(bool horizontal, bool vertical, std::uint32_t layer) : horizontal_(horizontal), vertical_(vertical), layer_(layer) {}
   bool needs_input() const override { return false; }
+  bool same_every_step() const override { return false; }
   bool needs_output() const override { return false; }
   void forward(const LayerRun& run) override {
     ops::random_flip(run.op, key_for(run, layer_), horizontal_, vertical_, run.inputs[0], run.output);

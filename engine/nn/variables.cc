@@ -98,6 +98,7 @@ Tensor VariableStore::slot(int k) const { return {slots_.at(static_cast<std::siz
 void VariableStore::make_squares(bool yes) {
   if (yes == !squares_.empty()) return;
   squares_.clear();
+  ++generation_;
   if (!yes) return;
   squares_.resize(layout_->specs().size());
   for (std::size_t i = 0; i < squares_.size(); ++i) {

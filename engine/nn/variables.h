@@ -65,7 +65,8 @@ class VariableStore {
   // Sums of the squares of a sparse variable's gradients, for optimizers that want them; not defined elsewhere.
   void make_squares(bool yes);
   Tensor squares(int index) const;
-  Tensor scratch(std::size_t bytes);  // for an optimizer, made when first asked for
+  std::uint64_t generation() const { return generation_; }  // changes when make_squares made or dropped some
+  Tensor scratch(std::size_t bytes);                        // for an optimizer, made when first asked for
 
   // First values of every variable, from (seed, variable's index) alone. Waits until they are there.
   void initialize(std::uint64_t seed);
@@ -81,6 +82,7 @@ class VariableStore {
   std::vector<Buffer> slots_;
   Buffer scratch_;
   std::vector<Buffer> squares_;  // by variable; empty when not made
+  std::uint64_t generation_ = 0;
 };
 
 }  // namespace lockstep
