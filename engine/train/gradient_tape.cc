@@ -1,6 +1,7 @@
 #include "lockstep/gradient_tape.h"
 
 #include "model_impl.h"
+#include "strategy_impl.h"
 
 namespace lockstep {
 
@@ -29,6 +30,9 @@ MirroredStep& Model::Impl::step_for(const char* what) const {
   return *step;
 }
 
-void Model::apply_gradients() { impl_->step_for("apply_gradients").apply_gradients(); }
+void Model::apply_gradients() {
+  require_own_scope(impl_->strategy, "apply_gradients");
+  impl_->step_for("apply_gradients").apply_gradients();
+}
 
 }  // namespace lockstep

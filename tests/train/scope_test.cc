@@ -105,6 +105,23 @@ TEST_F(Scopes, ReadingAndSavingNeedNone) {
   });
 }
 
+TEST_F(Scopes, StepsByHandKeepToThemToo) {
+  const Strategy two = strategy(2), three = strategy(3);
+  Model model = two.scope(make_model);
+  model.build(Shape{5});
+  const auto step = [&](const Strategy& runs) {
+    runs.run([&] {
+      GradientTape tape(model);
+      tape.forward(x_);
+      tape.backward(y_, 2 * x_.samples());
+    });
+    model.apply_gradients();
+  };
+  EXPECT_EQ(error_of([&] { two.scope([&] { step(two); }); }), "");
+  EXPECT_NE(error_of([&] { step(three); }).find("inside the scope of the strategy that runs it"), std::string::npos);
+  EXPECT_EQ(error_of([&] { three.scope([&] { step(two); }); }).find("apply_gradients: the model was made outside the scope"), 0U);
+}
+
 TEST_F(Scopes, AReplicaCannotDriveAWholeModel) {
   const Strategy two = strategy(2), three = strategy(3);
   Model model = two.scope(make_model);
