@@ -8,7 +8,7 @@ namespace lockstep {
 GradientTape::GradientTape(Model model) : model_(std::move(model)) {
   const int replicas = model_.strategy().num_replicas_in_sync();
   if (const ReplicaContext* context = ReplicaContext::current()) {
-    if (context->num_replicas_in_sync() != replicas) {
+    if (context->strategy() != model_.strategy().impl().get()) {
       throw Error("GradientTape: the model has " + std::to_string(replicas) + " replicas, and run has " +
                   std::to_string(context->num_replicas_in_sync()) + ": make the model inside the scope of the strategy that runs it");
     }
