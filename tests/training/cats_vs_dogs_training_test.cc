@@ -56,9 +56,9 @@ TEST_F(CatsVsDogsTraining, LearnsFromScratch) {
   const CatsVsDogs data = load_cats_vs_dogs(CatsVsDogsOptions().image_size(96, 96));
   const Strategy strategy = two_gpus(1024);
   if (!is_long()) {
-    // 128 photos are learnt by heart: their loss falls well below chance, which is 0.69.
+    // 128 photos are learnt by heart: their loss falls well below chance, which is 0.69 (for six seeds it ended between 0.45 and 0.57).
     const Dataset few = data.train.take(128).cache();
-    const History history = train_from_scratch(few, few, strategy, 1, 8);
+    const History history = train_from_scratch(few, few, strategy, 1, 20);
     EXPECT_LT(history.last("loss"), 0.62);
     EXPECT_GT(history.last("accuracy"), 0.62);
     return;
