@@ -66,7 +66,14 @@ Array MirroredStep::forward_now(int replica, const Array& x) {
   part.shard = {replica * x.samples(), x.samples()};
   part.program = nullptr;
   Array result(state.graph.output().batched(x.samples()));
-  if (x.samples() == 0) return result;
+  if (x.samples() == 0) {
+    for (const Node& node : state.graph.nodes()) {
+      if (node.layer->sums_over_replicas())
+        throw Error("\"" + node.layer->name() +
+                    "\" takes the statistics of all replicas, and this one has no samples: in a step by hand each needs some.");
+    }
+    return result;
+  }
   for (const Node& node : state.graph.nodes())
     if (std::find(node.inputs.begin(), node.inputs.end(), -1) != node.inputs.end()) node.layer->check_samples(x);
   Program& program = part.replica.program(x.samples(), Mode::training);

@@ -46,6 +46,7 @@ class CutBatches : public DistributedDataset::Source {
       Batch& own = shares.emplace_back(global);
       own.x = share(global.x);
       own.y = share(global.y);
+      own.w = share(global.w);
     }
     batch = PerReplica<Batch>(std::move(shares));
     return true;

@@ -151,6 +151,18 @@ TEST(Distribute, CutsEveryGlobalBatchWithoutLosingASample) {
   EXPECT_NE(message([&] { strategy.distribute(numbers(4)); }).find("not batched"), std::string::npos);
 }
 
+TEST(Distribute, CutsWeightsWithTheirSamples) {
+  const Array x(Shape{4, 1}), y(Shape{4}, DType::int32);
+  const Array w(Shape{4}, std::vector<float>{1, 2, 3, 4});
+  const PerReplica<Batch> batch = *three().distribute(Dataset::from_arrays(x, y, w).batch(4)).epoch(0).begin();
+  std::vector<float> seen;
+  for (const Batch& share : batch.values()) {
+    ASSERT_EQ(share.w.size(), share.x.samples());
+    seen.insert(seen.end(), share.w.data<float>(), share.w.data<float>() + share.w.size());
+  }
+  EXPECT_EQ(seen, (std::vector<float>{1, 2, 3, 4}));
+}
+
 TEST(Distribute, FromAFunctionGivesReplicasBatchesInTurn) {
   const MirroredStrategy strategy = three();
   const DistributedDataset distributed = strategy.distribute_from_function([](const InputContext& context) {

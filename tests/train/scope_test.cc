@@ -119,6 +119,8 @@ TEST_F(Scopes, StepsByHandKeepToThemToo) {
   };
   EXPECT_EQ(error_of([&] { two.scope([&] { step(two); }); }), "");
   EXPECT_NE(error_of([&] { step(three); }).find("inside the scope of the strategy that runs it"), std::string::npos);
+  const Strategy as_large = MirroredStrategy(two.gpus());
+  EXPECT_NE(error_of([&] { step(as_large); }).find("inside the scope of the strategy that runs it"), std::string::npos);
   EXPECT_EQ(error_of([&] { three.scope([&] { step(two); }); }).find("apply_gradients: the model was made outside the scope"), 0U);
 }
 
