@@ -69,14 +69,18 @@ TEST(SanitizerDeathTest, AddressSanitizerSeesTheStackOfAFiber) {
 namespace {
 
 int shared_by_all = 0;  // touched without any order: the bug
-std::atomic<int> there{0};
+std::atomic<int> there{0}, gone{0};
 int expected = 2;
 
-// The two are at it at the same time: between two operations a worker takes locks, which could happen to order them.
+// Both are there before either counts: between two operations a worker takes locks, which could happen to order them. Then one
+// after the other: the sanitizer looks at its shadow and writes it in two moves, so it misses touches at the very same moment.
+// Relaxed atomics order nothing else, in the language and for the sanitizer.
 void meet_and_count() {
-  there.fetch_add(1, std::memory_order_relaxed);
-  while (there.load(std::memory_order_relaxed) < expected) std::this_thread::yield();
+  const int turn = there.fetch_add(1, std::memory_order_relaxed);
+  while (there.load(std::memory_order_relaxed) < expected || gone.load(std::memory_order_relaxed) < turn % expected)
+    std::this_thread::yield();
   shared_by_all += 1;
+  gone.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
