@@ -132,7 +132,7 @@ int run_feature_extraction(const RunOptions& options) {
       train_set.x.shape().sample());
   FitOptions fit;
   fit.epochs(options.epochs > 0 ? options.epochs : options.quick ? 1 : kEpochs).seed(options.seed);
-  fit.batch_size(options.batch_per_replica > 0 ? options.batch_per_replica * strategy.num_replicas_in_sync() : kBatch);
+  fit.batch_size(options.batch_per_replica > 0 ? global_batch(options, strategy, kBatch) : options.batch > 0 ? options.batch : kBatch);
   fit.validation(validation_set.x, validation_set.y);
   return train(options, head, train_set.x, train_set.y, fit);
 }
@@ -149,7 +149,7 @@ int run_cats_vs_dogs(const RunOptions& options) {
   const Dataset photos = part_of(options, data.train), validation = part_of(options, data.validation);
   say(options, data, photos.cardinality(), validation.cardinality(), strategy);
 
-  const std::int64_t batch = recipe.batch_per_replica * strategy.num_replicas_in_sync();
+  const std::int64_t batch = global_batch(options, strategy, recipe.batch_per_replica);
   const Dataset batches = photos.cache().shuffle(std::max<std::int64_t>(1, photos.cardinality()), options.seed).batch(batch).prefetch();
   Model model = make_or_load(
       options, strategy, [&] { return make_model(options, recipe, recipe.epochs * batches.cardinality()); },

@@ -77,17 +77,6 @@ bool ends_in(const std::string& name, const std::string& end) {
 }
 bool is_weights_file(const std::string& name) { return ends_in(name, ".weights.h5"); }
 
-// Before training, not after hours of it.
-void check_file_names(const RunOptions& options) {
-  for (const std::string& name : {options.load, options.save}) {
-    if (!name.empty() && !ends_in(name, ".keras") && !ends_in(name, ".h5"))
-      throw Error(name + ": the name of a model file ends in .keras, .h5 or .weights.h5");
-  }
-  const std::filesystem::path folder = std::filesystem::path(options.save).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder))
-    throw Error("--save " + options.save + ": there is no folder " + folder.string());
-}
-
 void say_loaded(const RunOptions& options, const Model& model) {
   if (!options.json) fmt::print("Loaded {}: {} steps so far.\n", options.load, model.iterations());
 }
@@ -141,12 +130,25 @@ Strategy strategy_of_workers(const RunOptions& options) {
   return MultiWorkerMirroredStrategy(std::vector<GpuId>(gpus.begin() + first, gpus.begin() + first + wanted));
 }
 
+// One replica and nothing to sum: what the others are compared with.
+Strategy one_device(const RunOptions& options) {
+  if (options.gpus > 1 || options.logical > 1 || options.devices.size() > 1)
+    throw Error("--strategy one-device uses one GPU: leave out --gpus and --logical, or choose --strategy mirrored");
+  return OneDeviceStrategy(options.devices.empty() ? "gpu:0" : options.devices.front());
+}
+
 }  // namespace
 
 Strategy make_strategy(const RunOptions& options) {
+  if (options.strategy == "one-device") return one_device(options);
   // A virtual machine has as many GPUs as it is told before its first use; real ones do not look at this.
   if (options.gpus > 0) setenv("LOCKSTEP_SIM_GPUS", std::to_string(options.gpus).c_str(), 0);
-  if (MultiWorkerMirroredStrategy::started_with_workers()) return strategy_of_workers(options);
+  const bool workers = MultiWorkerMirroredStrategy::started_with_workers();
+  if (!workers && options.strategy == "multi-worker")
+    throw Error("--strategy multi-worker: start the workers with --workers 2, or with mpirun");
+  if (workers && options.strategy == "mirrored")
+    throw Error("--strategy mirrored is for one process; several workers: --strategy multi-worker");
+  if (workers) return strategy_of_workers(options);
   if (!options.devices.empty()) return MirroredStrategy(options.devices, chosen(options));
   std::vector<GpuId> gpus = list_gpus();
   if (options.gpus > static_cast<int>(gpus.size()))
@@ -165,8 +167,12 @@ Strategy make_strategy(const RunOptions& options) {
   return MirroredStrategy(logical, chosen(options));
 }
 
+std::int64_t global_batch(const RunOptions& options, const Strategy& strategy, std::int64_t per_replica) {
+  if (options.batch > 0) return options.batch;
+  return (options.batch_per_replica > 0 ? options.batch_per_replica : per_replica) * strategy.num_replicas_in_sync();
+}
+
 Model make_or_load(const RunOptions& options, const Strategy& strategy, const std::function<Model()>& make, const Shape& sample) {
-  check_file_names(options);
   return strategy.scope([&] {
     if (options.load.empty()) return make();
     if (!is_weights_file(options.load)) {
@@ -222,11 +228,6 @@ int train(const RunOptions& options, Model& model, const Array& x, const Array& 
 
 int train(const RunOptions& options, Model& model, const Dataset& data, const FitOptions& fit) {
   return train_with(options, model, fit, [&](const FitOptions& all) { return model.fit(data, all); });
-}
-
-int list_devices() {
-  for (const GpuId& gpu : list_gpus()) fmt::print("{}\n", gpu.name());
-  return 0;
 }
 
 }  // namespace lockstep::cli

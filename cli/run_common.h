@@ -11,6 +11,9 @@ namespace lockstep::cli {
 // The GPUs that were asked for; one GPU alone is split into two logical ones, and that is said.
 Strategy make_strategy(const RunOptions& options);
 
+// Samples of all replicas in a step: --batch, or --batch-per-replica (else the workload's own) for each.
+std::int64_t global_batch(const RunOptions& options, const Strategy& strategy, std::int64_t per_replica);
+
 // The model of `make`, or the one of --load, on the strategy's replicas. `sample` is the shape of one sample.
 Model make_or_load(const RunOptions& options, const Strategy& strategy, const std::function<Model()>& make, const Shape& sample);
 

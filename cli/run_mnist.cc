@@ -37,11 +37,10 @@ int run_mnist(const RunOptions& options) {
 
   Model model = make_or_load(
       options, strategy, [&] { return make_model(options); }, Shape{28, 28, 1});
-  const std::int64_t global_batch =
-      (options.batch_per_replica > 0 ? options.batch_per_replica : kBatchPerReplica) * strategy.num_replicas_in_sync();
+  const std::int64_t batch = global_batch(options, strategy, kBatchPerReplica);
   FitOptions fit;
-  fit.batch_size(global_batch).seed(options.seed).validation(data.x_test, data.y_test);
-  take_up(model, data.x_train.samples(), global_batch, epochs, fit);
+  fit.batch_size(batch).seed(options.seed).validation(data.x_test, data.y_test);
+  take_up(model, data.x_train.samples(), batch, epochs, fit);
   return train(options, model, data.x_train, data.y_train, fit);
 }
 

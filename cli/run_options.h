@@ -14,9 +14,11 @@ struct RunOptions {
   int logical = 0;                     // split the first GPU into so many; 0: 2 when there is only one GPU
   std::int64_t memory_limit_mib = 0;   // of each logical GPU; 0: an equal share, at most 1 GiB
   std::vector<std::string> devices;    // by name, instead of `gpus`
+  std::string strategy;                // empty: mirrored, or multi-worker when there are workers
   std::string all_reduce;              // empty: chosen for the devices
   int epochs = 0;                      // 0: as many as the workload has
   std::int64_t batch_per_replica = 0;  // 0: the workload's own
+  std::int64_t batch = 0;              // of all replicas together; 0: batch_per_replica of each
   double learning_rate = 0;            // 0: the workload's own
   std::uint64_t seed = 0;
   std::string load;                 // a model file to go on from
@@ -38,6 +40,5 @@ struct RunOptions {
 int run_mnist(const RunOptions& options);
 int run_reuters(const RunOptions& options);
 int run_cats_vs_dogs(const RunOptions& options);
-int list_devices();
 
 }  // namespace lockstep::cli

@@ -40,8 +40,9 @@ int run_reuters(const RunOptions& options) {
 
   Model model = make_or_load(
       options, strategy, [&] { return make_model(options); }, Shape{kSteps});
-  const std::int64_t batch =
-      options.batch_per_replica > 0 ? options.batch_per_replica * strategy.num_replicas_in_sync() : std::int64_t{kGlobalBatch};
+  const std::int64_t batch = options.batch_per_replica > 0 ? global_batch(options, strategy, 0)
+                             : options.batch > 0           ? options.batch
+                                                           : kGlobalBatch;
   FitOptions fit;
   fit.batch_size(batch).seed(options.seed).validation(x_test, y_test);
   take_up(model, x_train.samples(), batch, options.quick ? 1 : options.epochs > 0 ? options.epochs : kEpochs, fit);

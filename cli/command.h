@@ -1,0 +1,19 @@
+// The program's commands: each has a file of its own that says which words it takes and what it does with them.
+//
+// To add one: a file with `Command add_mine(CLI::App& app)`, its declaration here, and its name in the list of main.cc.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace lockstep::cli {
+
+struct Command {
+  CLI::App* words;           // what `lockstep NAME --help` shows
+  std::function<int()> run;  // after parsing; the program's exit code
+};
+
+Command add_run(CLI::App& app, char** argv);  // as main got it: workers are started with the same words
+Command add_devices(CLI::App& app);
+
+}  // namespace lockstep::cli
