@@ -65,8 +65,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.formatter(help_formatter());
   const std::vector<Command> commands = {
-      add_run(app, argv),
-      add_devices(app),
+      add_run(app, argv), add_compare(app), add_predict(app), add_data(app), add_devices(app),
   };
   try {
     app.parse(argc, argv);

@@ -92,10 +92,11 @@ void report(const RunOptions& options, const Model& model, const History& histor
     std::string sums;
     for (std::uint64_t sum : checksums) sums += fmt::format("{}\"{:016x}\"", sums.empty() ? "" : ", ", sum);
     fmt::print(
-        "{{\"summary\": {{\"replicas\": {}, \"all_reduce\": \"{}\", \"val_accuracy\": {:.6g}, \"seconds\": {:.3f}, \"replicas_identical\": "
-        "{}, \"checksums\": [{}]}}}}\n",
+        "{{\"summary\": {{\"replicas\": {}, \"all_reduce\": \"{}\", \"val_accuracy\": {:.6g}, \"seconds\": {:.3f}, \"steps\": {}, "
+        "\"training_seconds\": {:.6f}, \"samples_per_second\": {:.6g}, \"replicas_identical\": {}, \"checksums\": [{}]}}}}\n",
         checksums.size(), model.strategy().cross_device_ops(), history.history.count("val_accuracy") ? history.last("val_accuracy") : 0.0,
-        seconds, equal, sums);
+        seconds, history.steps, history.training_seconds,
+        history.training_seconds > 0 ? static_cast<double>(history.samples) / history.training_seconds : 0.0, equal, sums);
     return;
   }
   if (interrupted) fmt::print("Stopped by Ctrl-C after {} steps.\n", model.iterations());

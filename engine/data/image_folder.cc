@@ -12,9 +12,8 @@
 #include <thread>
 
 #include "dataset_impl.h"
-#include "image/image.h"
+#include "image/image_file.h"
 #include "image/resize.h"
-#include "input_file.h"
 #include "legacy_random.h"
 #include "lockstep/images.h"
 
@@ -24,25 +23,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kLargestFile = std::uint64_t{256} << 20;
-
 bool has_image_name(const fs::path& path) {
   std::string end = path.extension().string();
   std::transform(end.begin(), end.end(), end.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   static const std::set<std::string> kKnown = {".bmp", ".gif", ".jpeg", ".jpg", ".png"};
   return kKnown.count(end) > 0;
-}
-
-Image read_image(const std::string& path) {
-  InputFile file(path);
-  if (file.size() > kLargestFile) file.fail("larger than 256 MiB");
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(file.size()));
-  if (!bytes.empty()) file.read_at(0, bytes.data(), bytes.size());
-  try {
-    return decode_image(bytes);
-  } catch (const Error& error) {
-    file.fail(error.what());
-  }
 }
 
 std::vector<std::string> sorted_entries(const fs::path& folder, bool folders) {

@@ -1,5 +1,6 @@
 // The training loop: epochs, batches, validation, callbacks, progress, trace.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <optional>
 
@@ -76,6 +77,7 @@ class Training {
     bar_.begin_epoch(epoch, steps);
     const auto batches = data_.iterate(epoch);
     Batch batch;
+    const auto started = std::chrono::steady_clock::now();
     std::int64_t done = 0;
     const std::int64_t skipped = epoch == first_epoch_ ? first_batch_ : 0;
     while (done < skipped && batches->next(batch)) ++done;
@@ -91,7 +93,8 @@ class Training {
     cut_short_ = interrupted_ || (history_.stopped && epoch + 1 < options_.epochs_);
     if (done == 0) throw Error("fit: the data set gave no batch");
     if (done <= skipped) return;  // nothing was left of it
-    finish_epoch(epoch, done);
+    history_.steps += done - skipped;
+    finish_epoch(epoch, done, started);
   }
 
   // The label is a whole number, or the place of the largest target.
@@ -117,6 +120,7 @@ class Training {
   void after_batch(int epoch, std::int64_t done, std::int64_t samples) {
     if (impl_.tracer && ++traced_ == options_.trace_steps_) finish_trace();
     bar_.count(samples);
+    history_.samples += samples;
     if (bar_.due()) bar_.show(done, impl_.logs(false));  // workers come to this at different times
     for (const Callback& callback : options_.callbacks_) {
       if (callback.should_stop && callback.should_stop()) history_.stopped = true;
@@ -131,9 +135,10 @@ class Training {
   // Ctrl-C may reach one worker only, or workers in different steps: they stop together.
   void agree_to_stop() { history_.stopped = impl_.step->any_worker(history_.stopped); }
 
-  void finish_epoch(int epoch, std::int64_t done) {
-    Logs logs = impl_.logs();
+  void finish_epoch(int epoch, std::int64_t done, std::chrono::steady_clock::time_point started) {
+    Logs logs = impl_.logs();  // waits for the GPUs
     bar_.end_batches();
+    history_.training_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     if (!history_.stopped) validate(logs);
     history_.epoch.push_back(epoch);
     for (const auto& [name, value] : logs) history_.history[name].push_back(value);

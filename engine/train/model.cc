@@ -100,6 +100,16 @@ void Model::check_mirrored(bool yes) {
 }
 
 void Model::build(const Shape& sample) { impl_->build(sample); }
+Shape Model::input_shape() const {
+  impl_->require_built("input_shape");
+  return impl_->graph->input();
+}
+
+Shape Model::output_shape() const {
+  impl_->require_built("output_shape");
+  return impl_->graph->output();
+}
+
 bool Model::built() const { return impl_->step != nullptr; }
 Strategy Model::strategy() const { return impl_->strategy; }
 Optimizer Model::optimizer() const {

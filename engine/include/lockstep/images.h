@@ -66,6 +66,10 @@ class ImageDataset : public Dataset {
 ImageDataset image_dataset_from_directory(const std::string& directory, const ImageDatasetOptions& options);
 inline ImageDataset image_dataset_from_directory(const std::string& directory) { return image_dataset_from_directory(directory, {}); }
 
+// One picture as a sample of shape (height, width, channels), floats from 0 to 255, resized as above: Keras' load_img and img_to_array. One
+// channel: grey, weighted as Pillow does.
+Array load_image(const std::string& path, int height, int width, int channels = 3);
+
 // The cats and dogs of Microsoft's data set (Kaggle's "Dogs vs. Cats"), 0 cat, 1 dog.
 struct CatsVsDogs {
   ImageDataset train, validation;

@@ -28,6 +28,10 @@ struct History {
   std::vector<int> epoch;
   std::map<std::string, std::vector<double>> history;
   bool stopped = false;  // a callback asked to stop
+  // Beyond Keras, of the batches alone, without validation: what they took, how many there were, and samples in them.
+  double training_seconds = 0;
+  std::int64_t steps = 0;
+  std::int64_t samples = 0;
 
   double last(const std::string& name) const;  // an Error that lists the names there are
 };
@@ -123,6 +127,8 @@ class Model {
   // Makes the variables for samples of this shape; fit and the others do it by themselves.
   void build(const Shape& sample);
   bool built() const;
+  Shape input_shape() const;   // of one sample; the model must be built
+  Shape output_shape() const;  // of one sample
   std::int64_t count_params() const;
   std::int64_t count_trainable_params() const;
   std::string summary() const;

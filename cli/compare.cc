@@ -1,0 +1,137 @@
+// `lockstep compare mnist --gpus 1,2,4`: the same work on different numbers of GPUs, side by side.
+//
+// Same seed, same global batch, same samples in the same order: what differs is only who computes. So the losses agree to rounding, and
+// the times can be compared. Each run is a process of its own, since a GPU is split before its first use.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "child.h"
+#include "command.h"
+#include "lockstep/error.h"
+#include "validators.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr int kDefaultBatch = 128;
+
+struct CompareOptions {
+  std::string workload = "mnist";
+  std::vector<int> gpus, logical;
+  int batch = kDefaultBatch;
+  int epochs = 1;
+  std::uint64_t seed = 0;
+  bool whole = false;
+  bool json = false;
+};
+
+struct Row {
+  std::string devices;
+  nlohmann::json epoch, summary;
+};
+
+Row measure(const CompareOptions& options, const char* kind, int count) {
+  std::vector<std::string> words = {"run",
+                                    options.workload,
+                                    "--json",
+                                    fmt::format("--{}", kind),
+                                    std::to_string(count),
+                                    "--batch",
+                                    std::to_string(options.batch),
+                                    "--seed",
+                                    std::to_string(options.seed)};
+  if (options.whole)
+    words.insert(words.end(), {"--epochs", std::to_string(options.epochs)});
+  else
+    words.emplace_back("--quick");
+  const ChildResult result = run_self(words);
+  if (result.code != 0) throw Error(fmt::format("the run on {} {} ended with code {}", count, kind, result.code));
+  Row row{fmt::format("{} {}", count, std::string(kind) == "gpus" ? (count == 1 ? "GPU" : "GPUs") : "logical"), {}, {}};
+  std::istringstream lines(result.output);
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json value = nlohmann::json::parse(line, nullptr, false);
+    if (value.contains("summary"))
+      row.summary = value["summary"];
+    else if (value.contains("epoch"))
+      row.epoch = value;
+  }
+  if (!row.summary.is_object() || !row.epoch.is_object()) throw Error("a run said nothing about its result");
+  return row;
+}
+
+void print_row(const Row& row, const Row& first) {
+  const double rate = row.summary.at("samples_per_second"), base = first.summary.at("samples_per_second");
+  const double step = row.summary.at("training_seconds").get<double>() / row.summary.at("steps").get<double>();
+  fmt::print("{:<10} {:>9.2f} {:>10.0f} {:>8.2f}x  {:<17} {:>9.6f} {:>9.4f}\n", row.devices, 1e3 * step, rate, rate / base,
+             row.summary.at("all_reduce").get<std::string>(), row.epoch.at("loss").get<double>(),
+             row.summary.at("val_accuracy").get<double>());
+}
+
+int compare(const CompareOptions& options) {
+  std::vector<std::pair<const char*, int>> runs;
+  for (const int n : options.gpus) runs.emplace_back("gpus", n);
+  for (const int n : options.logical) runs.emplace_back("logical", n);
+  if (runs.empty()) runs = {{"logical", 1}, {"logical", 2}, {"logical", 4}};
+  if (!options.json) {
+    fmt::print("{}, {} samples in a step over all replicas, seed {}{}\n\n", options.workload, options.batch, options.seed,
+               options.whole ? "" : ", a tenth of the data");
+    fmt::print("{:<10} {:>9} {:>10} {:>9}  {:<17} {:>9} {:>9}\n", "", "ms/step", "samples/s", "speed", "all-reduce", "loss", "val_acc");
+  }
+  std::vector<Row> rows;
+  double apart = 0;
+  for (const auto& [kind, count] : runs) {
+    rows.push_back(measure(options, kind, count));
+    const Row &row = rows.back(), &first = rows.front();
+    if (options.json) {
+      nlohmann::json line = row.summary;
+      line["devices"] = row.devices;
+      line["loss"] = row.epoch.at("loss");
+      fmt::print("{}\n", line.dump());
+    } else {
+      print_row(row, first);
+    }
+    std::fflush(stdout);
+    const double loss = first.epoch.at("loss");
+    apart = std::max(apart, std::abs(row.epoch.at("loss").get<double>() - loss) / std::abs(loss));
+  }
+  if (!options.json && rows.size() > 1)
+    fmt::print(
+        "\nThe losses agree within {:.1e}: sums of the same numbers in another order.\n"
+        "All GPUs here may share one machine's cores: more of them are not faster by themselves.\n",
+        apart);
+  return 0;
+}
+
+}  // namespace
+
+Command add_compare(CLI::App& app) {
+  CLI::App* words = app.add_subcommand("compare", "Train the same on different numbers of GPUs, side by side");
+  auto options = std::make_shared<CompareOptions>();
+  words->add_option("workload", options->workload, "What to train")
+      ->check(one_of({"mnist", "reuters", "cats-vs-dogs"}))
+      ->capture_default_str();
+  words->add_option("--gpus", options->gpus, "Numbers of physical GPUs, as 1,2,4")->delimiter(',')->check(whole_number(1, 64));
+  words->add_option("--logical", options->logical, "Numbers of logical GPUs of one card, as 1,2,4")
+      ->delimiter(',')
+      ->check(whole_number(1, 64));
+  words->add_option("--batch", options->batch, "Samples all replicas together take in a step")
+      ->check(whole_number(1, 1 << 20))
+      ->capture_default_str();
+  auto* epochs = words->add_option("--epochs", options->epochs, "Passes over all of the data [one over a tenth of it]");
+  epochs->check(whole_number(1, 100000));
+  words->add_option("--seed", options->seed, "First weights and order of samples follow from it")
+      ->check(whole_number(0, INT64_MAX))
+      ->capture_default_str();
+  words->add_flag("--json", options->json, "A line of JSON a run");
+  words->footer("Examples:\n  lockstep compare --gpus 1,2,4\n  lockstep compare reuters --logical 1,2 --epochs 1");
+  return {words, [options, epochs] {
+            options->whole = epochs->count() > 0;
+            return compare(*options);
+          }};
+}
+
+}  // namespace lockstep::cli
