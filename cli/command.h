@@ -15,6 +15,7 @@ struct Command {
 
 Command add_run(CLI::App& app, char** argv);  // as main got it: workers are started with the same words
 Command add_devices(CLI::App& app);
+Command add_doctor(CLI::App& app);
 Command add_predict(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_data(CLI::App& app);

@@ -64,9 +64,13 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", LOCKSTEP_VERSION);
   app.require_subcommand(1);
   app.formatter(help_formatter());
-  const std::vector<Command> commands = {
-      add_run(app, argv), add_compare(app), add_predict(app), add_data(app), add_devices(app),
-  };
+  std::vector<Command> commands;
+  commands.push_back(add_run(app, argv));
+  commands.push_back(add_compare(app));
+  commands.push_back(add_predict(app));
+  commands.push_back(add_data(app));
+  commands.push_back(add_devices(app));
+  commands.push_back(add_doctor(app));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -60,7 +60,7 @@ void add_file_words(CLI::App& run, RunOptions& options) {
   auto* backup =
       run.add_option("--backup", options.backup,
                      "A folder that holds the state of training until it has ended: the same command goes on after an interruption")
-          ->type_name("FOLDER");
+          ->check(folder_to_write());
   run.add_option("--backup-batches", options.backup_batches, "Back up after so many batches [after every epoch]")
       ->check(whole_number(1, 1 << 30))
       ->needs(backup);

@@ -108,6 +108,15 @@ CLI::Validator file_to_write(const std::vector<std::string>& endings) {
   });
 }
 
+CLI::Validator folder_to_write() {
+  return check("FOLDER", [](const std::string& text) {
+    std::error_code ignored;
+    if (text.empty()) return std::string("'' is not the name of a folder");
+    return !fs::exists(text, ignored) || fs::is_directory(text, ignored) ? std::string()
+                                                                         : fmt::format("'{}' is a file, not a folder", text);
+  });
+}
+
 CLI::Validator model_file() {
   return check("FILE", [](const std::string& text) {
     return ends_in(text, ".keras") || ends_in(text, ".h5")

@@ -15,7 +15,8 @@ CLI::Validator gpu_name();                                       // gpu:0
 CLI::Validator file_to_read();
 // A file that does not exist yet or can be replaced: its folder does. Nothing is written. `endings` may be empty: any name.
 CLI::Validator file_to_write(const std::vector<std::string>& endings = {});
-CLI::Validator model_file();  // .keras, .h5 or .weights.h5; to be put before the two above
+CLI::Validator folder_to_write();  // there already, or one that can be made
+CLI::Validator model_file();       // .keras, .h5 or .weights.h5; to be put before the two above
 
 // The choice that differs least from the word, empty when none is near: at most a third of its letters inserted, left out, replaced or
 // swapped with their neighbour.

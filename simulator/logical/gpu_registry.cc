@@ -45,12 +45,16 @@ void check_exists(int physical) {
   }
 }
 
-std::size_t memory_of(int physical) {
-  const DeviceGuard guard(physical);
+struct Memory {
   std::size_t free = 0;
   std::size_t total = 0;
-  LOCKSTEP_CHECK(cudaMemGetInfo(&free, &total));
-  return total;
+};
+
+Memory memory_of(int physical) {
+  const DeviceGuard guard(physical);
+  Memory memory;
+  LOCKSTEP_CHECK(cudaMemGetInfo(&memory.free, &memory.total));
+  return memory;
 }
 
 // With the registry's mutex held.
@@ -79,12 +83,29 @@ std::vector<GpuId> list_gpus() {
   return gpus;
 }
 
+GpuDescription describe_gpu(int physical) {
+  check_exists(physical);
+  cudaDeviceProp properties{};
+  LOCKSTEP_CHECK(cudaGetDeviceProperties(&properties, physical));
+  const Memory memory = memory_of(physical);
+  GpuDescription gpu;
+  gpu.id.physical = physical;
+  gpu.model = static_cast<const char*>(properties.name);
+  gpu.memory_mib = static_cast<std::int64_t>(memory.total / kMib);
+  gpu.free_mib = static_cast<std::int64_t>(memory.free / kMib);
+  gpu.multiprocessors = properties.multiProcessorCount;
+  Registry& state = registry();
+  const std::lock_guard lock(state.mutex);
+  if (const auto split = state.splits.find(physical); split != state.splits.end()) gpu.logical = split->second;
+  return gpu;
+}
+
 std::vector<GpuId> split_gpu(int physical, const std::vector<std::int64_t>& limits_mib) {
   check_exists(physical);
   const std::string gpu = "GPU " + std::to_string(physical);
   if (limits_mib.empty()) throw Error("split_gpu needs a memory limit in MiB for each logical GPU, but the list is empty.");
   std::size_t sum = 0;
-  const std::size_t total = memory_of(physical) / kMib;
+  const std::size_t total = memory_of(physical).total / kMib;
   std::vector<GpuId> gpus;
   for (const std::int64_t limit : limits_mib) {
     if (limit <= 0)
@@ -146,7 +167,7 @@ std::shared_ptr<const GpuClaim> claim_gpu(const GpuId& id) {
   } else {
     check_exists(id.physical);
   }
-  const std::size_t limit = full.memory_limit_mib > 0 ? static_cast<std::size_t>(full.memory_limit_mib) * kMib : memory_of(full.physical);
+  const std::size_t limit = full.memory_limit_mib > 0 ? static_cast<std::size_t>(full.memory_limit_mib) * kMib : memory_of(full.physical).total;
   Registry& state = registry();
   const std::lock_guard lock(state.mutex);
   if (const auto split = state.splits.find(full.physical); full.logical < 0 && split != state.splits.end()) {

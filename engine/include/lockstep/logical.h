@@ -19,6 +19,17 @@ struct GpuId {
 // Every physical GPU, real or virtual.
 std::vector<GpuId> list_gpus();
 
+// What a physical GPU is.
+struct GpuDescription {
+  GpuId id;
+  std::string model;            // "NVIDIA A100-SXM4-40GB", or "Virtual T4"
+  std::int64_t memory_mib = 0;  // all of it
+  std::int64_t free_mib = 0;
+  int multiprocessors = 0;
+  std::vector<GpuId> logical;  // what it was split into
+};
+GpuDescription describe_gpu(int physical);
+
 // Splits a physical GPU into logical ones with a memory limit (MiB) each. An error once that GPU is in use, when it was
 // split before, or when the limits add up to more than it has.
 std::vector<GpuId> split_gpu(int physical, const std::vector<std::int64_t>& limits_mib);

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Every option of every command gets a bad value: one line that says what would be right, exit code 2, nothing written.
+
+An option that `--help` shows and this table does not know is a failure, so none can be added without its bad values.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = os.path.abspath(sys.argv[1])
+
+# command -> (words that are right, {option: [(bad value, what the line must say)]}). None: a switch, which takes no value.
+WHOLE = "is not a whole number from"
+RUN = {
+    "--gpus": [("0", WHOLE), ("two", WHOLE), ("65", WHOLE), ("1.5", WHOLE)],
+    "--logical": [("-1", WHOLE), ("", WHOLE)],
+    "--devices": [("cpu:0", "is not the name of a GPU"), ("gpu:", "is not the name of a GPU")],
+    "--memory-limit": [("15", WHOLE), ("1GB", WHOLE)],
+    "--workers": [("0", WHOLE)],
+    "--strategy": [("mirored", "did you mean mirrored?")],
+    "--all-reduce": [("rign", "did you mean ring?"), ("xyzzy", "is none of nccl, ring, tree")],
+    "--epochs": [("0", WHOLE), ("1e3", WHOLE), ("99999999999999999999", WHOLE)],
+    "--batch-per-replica": [("0", WHOLE)],
+    "--batch": [("-4", WHOLE)],
+    "--learning-rate": [("0", "is not a number above 0"), ("fast", "is not a number above 0"), ("nan", "is not a number above 0")],
+    "--seed": [("-1", WHOLE)],
+    "--alpha": [("0", "is not a number above"), ("wide", "is not a number above")],
+    "--image": [("31", WHOLE)],
+    "--feature-extraction": [("nothing.npz", "there is no file")],
+    "--load": [("nothing.h5", "there is no file"), ("model.txt", "ends in .keras, .h5 or .weights.h5"), (".", "ends in .keras")],
+    "--save": [("nowhere/model.h5", "there is no folder"), ("model.pt", "ends in .keras, .h5 or .weights.h5")],
+    "--backup-batches": [("0", WHOLE)],
+    "--backup": [("", "is not the name of a folder"), ("a_file", "is a file, not a folder")],
+    "--trace": [("nowhere/step.json", "there is no folder"), (".", "is a folder")],
+    "--trace-steps": [("0", WHOLE)],
+    "--quick": None, "--as-published": None, "--check-mirrored": None, "--json": None,
+}
+COMMANDS = {
+    "run": (["mnist"], RUN),
+    "compare": (["mnist"], {
+        "--gpus": [("1,x", WHOLE), ("0", WHOLE)], "--logical": [("1,0", WHOLE)], "--batch": [("0", WHOLE)], "--epochs": [("0", WHOLE)],
+        "--seed": [("x", WHOLE)], "--json": None}),
+    "predict": (["model.h5", "picture.png"], {
+        "--classes": [], "--top": [("0", WHOLE)], "--invert": None, "--json": None}),
+    "data": ([], {"--fetch": [("minst", "did you mean mnist?")]}),
+    "devices": ([], {"--json": None}),
+    "doctor": ([], {}),
+}
+# Words that are wrong in other ways.
+OTHER = [
+    ([], "a command is missing"),
+    (["rnu"], "did you mean run?"),
+    (["run"], "workload is required"),
+    (["run", "minst"], "did you mean mnist?"),
+    (["run", "mnist", "--epoch", "3"], "did you mean --epochs?"),
+    (["run", "mnist", "--epochs"], "--epochs needs a value"),
+    (["run", "mnist", "reuters"], "is not known"),
+    (["run", "mnist", "--gpus", "2", "--logical", "2"], "can't be together with"),
+    (["run", "mnist", "--memory-limit", "100"], "only for --logical"),
+    (["run", "mnist", "--batch", "8", "--batch-per-replica", "4"], "can't be together with"),
+    (["predict", "nothing.h5", "nothing.png"], "there is no file"),
+]
+
+failures = []
+
+
+def run(words, folder):
+    environment = dict(os.environ, LOCKSTEP_OFFLINE="1")
+    return subprocess.run([PROGRAM, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def expect_refusal(words, sentence):
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("a_file", "model.h5", "picture.png"):
+            open(os.path.join(folder, name), "w", encoding="ascii").close()
+        before = sorted(os.listdir(folder))
+        result = run(words, folder)
+        lines = result.stderr.splitlines()
+        problems = []
+        if result.returncode != 2:
+            problems.append(f"exit code {result.returncode}, not 2")
+        if len(lines) != 1 or result.stdout:
+            problems.append(f"{len(lines)} lines of errors and {len(result.stdout)} characters of output, not one line")
+        if sentence not in result.stderr:
+            problems.append(f"'{sentence}' is not in: {result.stderr.strip()}")
+        if sorted(os.listdir(folder)) != before:
+            problems.append("files were written")
+        if problems:
+            failures.append(f"{' '.join(words)}: " + "; ".join(problems))
+
+
+def options_shown(command):
+    text = run([command, "--help"], ".").stdout
+    return set(re.findall(r"^  (--[a-z-]+)", text, re.MULTILINE))
+
+
+def commands_shown():
+    text = run(["--help"], ".").stdout
+    return re.findall(r"^  ([a-z]+) ", text[text.index("Subcommands:"):], re.MULTILINE)
+
+
+checked = 0
+for name in commands_shown():
+    if name not in COMMANDS:
+        failures.append(f"the command {name} is not in this test's table")
+for name, (right, options) in COMMANDS.items():
+    for option in options_shown(name) - set(options):
+        failures.append(f"{name} {option} is not in this test's table")
+    expect_refusal([name, *right, "--no-such-option"], "is not known")
+    for option, values in options.items():
+        for value, sentence in values or [("=3", "is not known")]:
+            extra = {"--memory-limit": ["--logical", "2"], "--backup-batches": ["--backup", "folder"]}.get(option, [])
+            words = [option + value] if values is None else [option, value]
+            if values:
+                expect_refusal([name, *right, *extra, *words], sentence)
+                checked += 1
+for words, sentence in OTHER:
+    expect_refusal(words, sentence)
+    checked += 1
+
+for line in failures:
+    print("FAILED:", line)
+print(json.dumps({"bad values tried": checked, "failures": len(failures)}))
+sys.exit(1 if failures else 0)
