@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""The program in a real terminal (tmux) at 80 and 120 columns, in a pipe, and ended by Ctrl-C: what people see, and what is saved.
+
+terminal_test.py PROGRAM; exit code 77 when there is no tmux.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+DEADLINE = 240
+failures = []
+
+
+def check(good, sentence):
+    print("ok    " if good else "FAILED", sentence)
+    if not good:
+        failures.append(sentence)
+
+
+class Terminal:
+    """A tmux server of its own with one window."""
+
+    def __init__(self, folder, columns):
+        self.socket = os.path.join(folder, f"tmux-{columns}")
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", "40", "env", "-u", "TMUX", "PS1=$ ", "sh")
+        self.tmux("set-option", "-g", "history-limit", "5000")
+
+    def tmux(self, *words):
+        environment = dict(os.environ, LC_ALL="C.UTF-8", LOCKSTEP_OFFLINE="1")
+        return subprocess.run(["tmux", "-u", "-S", self.socket, *words], env=environment, capture_output=True, text=True, check=True).stdout
+
+    def type(self, text):
+        self.tmux("send-keys", "-l", text)
+        self.tmux("send-keys", "Enter")
+
+    def interrupt(self):
+        self.tmux("send-keys", "C-c")
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p", "-S", "-2000")
+
+    def wait_for(self, pattern):
+        end = time.monotonic() + DEADLINE
+        while time.monotonic() < end:
+            text = self.screen()
+            if re.search(pattern, text, re.MULTILINE):
+                return text
+            time.sleep(0.05)
+        return self.screen()
+
+    def close(self):
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True, check=False)
+
+
+def progress_bar(folder, columns):
+    terminal = Terminal(folder, columns)
+    try:
+        terminal.type(f"cd {folder}; {PROGRAM} run mnist --quick --logical 2; echo ended $?")
+        moving = terminal.wait_for(r"^ *\d+/\d+ .*samples/s|^ *\d+/\d+ ━*─")
+        screen = terminal.wait_for(r"^ended \d")
+        check("ended 0" in screen, f"{columns} columns: a quick run ends well")
+        bars = [line for line in screen.splitlines() if re.match(r"^ *\d+/\d+ ", line)]
+        check(len(bars) == 1, f"{columns} columns: the bar stays on its line ({len(bars)} line(s) at the end)")
+        partial = [line for line in moving.splitlines() if re.match(r"^ *\d+/\d+ ", line)]
+        check(all(len(line) <= columns for line in partial), f"{columns} columns: the moving bar is not wider than the terminal")
+    finally:
+        terminal.close()
+
+
+def in_a_pipe(folder):
+    result = subprocess.run([PROGRAM, "run", "mnist", "--quick", "--logical", "2"], cwd=folder, capture_output=True, check=False,
+                            env=dict(os.environ, LOCKSTEP_OFFLINE="1"), timeout=DEADLINE)
+    text = result.stdout.decode()
+    control = sorted({hex(ord(c)) for c in text if ord(c) < 32 and c != "\n"})
+    check(result.returncode == 0, "in a pipe: a quick run ends well")
+    check(not control, f"in a pipe: no control characters {control}")
+
+
+def ctrl_c_saves(folder):
+    terminal = Terminal(folder, 100)
+    try:
+        terminal.type(f"cd {folder}; {PROGRAM} run mnist --epochs 100 --logical 2 --save kept.keras; echo ended $?")
+        terminal.wait_for(r"^ *\d+/\d+ ")
+        terminal.interrupt()
+        screen = terminal.wait_for(r"^ended \d")
+        check("ended 130" in screen, "Ctrl-C: ends with the shell's code for it")
+        check("Stopped by Ctrl-C" in screen and "Saved kept.keras" in screen, "Ctrl-C: says that it stopped, and where the model is")
+    finally:
+        terminal.close()
+    result = subprocess.run([PROGRAM, "run", "mnist", "--quick", "--logical", "2", "--load", "kept.keras"], cwd=folder,
+                            capture_output=True, text=True, check=False, env=dict(os.environ, LOCKSTEP_OFFLINE="1"), timeout=DEADLINE)
+    steps = re.search(r"Loaded kept.keras: (\d+) steps", result.stdout)
+    check(result.returncode == 0 and steps is not None and int(steps.group(1)) > 0,
+          f"Ctrl-C: the file loads and training goes on ({steps.group(0) if steps else result.stderr.strip()})")
+
+
+if shutil.which("tmux") is None:
+    print("skipped: no tmux (apt-get install tmux)")
+    sys.exit(77)
+with tempfile.TemporaryDirectory() as where:
+    progress_bar(where, 80)
+    progress_bar(where, 120)
+    in_a_pipe(where)
+    ctrl_c_saves(where)
+print(json.dumps({"failures": len(failures)}))
+sys.exit(1 if failures else 0)
