@@ -193,6 +193,17 @@ Model make_or_load(const RunOptions& options, const Strategy& strategy, const st
 
 namespace {
 
+// Ctrl-C asked for an end, not for the loss of what was learnt so far: without --save the model goes into a file of its own.
+void save_after_training(const RunOptions& options, const Model& model) {
+  std::string path = options.save;
+  if (path.empty() && interrupted && this_worker() == 0) path = options.workload + "-interrupted.keras";
+  if (path.empty()) return;
+  model.save(path);
+  if (options.json) return;
+  fmt::print("Saved {} after {} steps.{}\n", path, model.iterations(),
+             interrupted ? fmt::format(" To go on: lockstep run {} --load {}", options.workload, path) : "");
+}
+
 int train_with(const RunOptions& options, Model& model, FitOptions fit, const std::function<History(const FitOptions&)>& run) {
   fit.callback(stop_on_interrupt());
   if (!options.backup.empty()) {
@@ -205,10 +216,7 @@ int train_with(const RunOptions& options, Model& model, FitOptions fit, const st
   const InterruptGuard guard;
   const auto begin = std::chrono::steady_clock::now();
   const History history = run(fit);
-  if (!options.save.empty()) {
-    model.save(options.save);
-    if (!options.json) fmt::print("Saved {} after {} steps.\n", options.save, model.iterations());
-  }
+  save_after_training(options, model);
   report(options, model, history, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   if (!all_equal(model.checksums())) return 1;
   constexpr int kInterrupted = 130;  // what a shell reports for SIGINT

@@ -82,20 +82,20 @@ def in_a_pipe(folder):
     check(not control, f"in a pipe: no control characters {control}")
 
 
-def ctrl_c_saves(folder):
+def ctrl_c_saves(folder, words, file):
     terminal = Terminal(folder, 100)
     try:
-        terminal.type(f"cd {folder}; {PROGRAM} run mnist --epochs 100 --logical 2 --save kept.keras; echo ended $?")
+        terminal.type(f"cd {folder}; {PROGRAM} run mnist --epochs 100 --logical 2 {words}; echo ended $?")
         terminal.wait_for(r"^ *\d+/\d+ ")
         terminal.interrupt()
         screen = terminal.wait_for(r"^ended \d")
         check("ended 130" in screen, "Ctrl-C: ends with the shell's code for it")
-        check("Stopped by Ctrl-C" in screen and "Saved kept.keras" in screen, "Ctrl-C: says that it stopped, and where the model is")
+        check("Stopped by Ctrl-C" in screen and f"Saved {file}" in screen, "Ctrl-C: says that it stopped, and where the model is")
     finally:
         terminal.close()
-    result = subprocess.run([PROGRAM, "run", "mnist", "--quick", "--logical", "2", "--load", "kept.keras"], cwd=folder,
+    result = subprocess.run([PROGRAM, "run", "mnist", "--quick", "--logical", "2", "--load", file], cwd=folder,
                             capture_output=True, text=True, check=False, env=dict(os.environ, LOCKSTEP_OFFLINE="1"), timeout=DEADLINE)
-    steps = re.search(r"Loaded kept.keras: (\d+) steps", result.stdout)
+    steps = re.search(rf"Loaded {file}: (\d+) steps", result.stdout)
     check(result.returncode == 0 and steps is not None and int(steps.group(1)) > 0,
           f"Ctrl-C: the file loads and training goes on ({steps.group(0) if steps else result.stderr.strip()})")
 
@@ -107,6 +107,7 @@ with tempfile.TemporaryDirectory() as where:
     progress_bar(where, 80)
     progress_bar(where, 120)
     in_a_pipe(where)
-    ctrl_c_saves(where)
+    ctrl_c_saves(where, "--save kept.keras", "kept.keras")
+    ctrl_c_saves(where, "", "mnist-interrupted.keras")
 print(json.dumps({"failures": len(failures)}))
 sys.exit(1 if failures else 0)
