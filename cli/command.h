@@ -19,5 +19,6 @@ Command add_doctor(CLI::App& app);
 Command add_predict(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_data(CLI::App& app);
+Command add_lesson(CLI::App& app);
 
 }  // namespace lockstep::cli

@@ -71,6 +71,7 @@ int run(int argc, char** argv) {
   commands.push_back(add_data(app));
   commands.push_back(add_devices(app));
   commands.push_back(add_doctor(app));
+  commands.push_back(add_lesson(app));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -48,6 +48,9 @@ COMMANDS = {
     "data": ([], {"--fetch": [("minst", "did you mean mnist?")]}),
     "devices": ([], {"--json": None}),
     "doctor": ([], {}),
+    "lesson": (["1"], {
+        "--file": [("nothing.h", "there is no file")], "--work": [("a_file", "is a file, not a folder")], "--hint": None,
+        "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None}),
 }
 # Words that are wrong in other ways.
 OTHER = [
@@ -62,6 +65,9 @@ OTHER = [
     (["run", "mnist", "--memory-limit", "100"], "only for --logical"),
     (["run", "mnist", "--batch", "8", "--batch-per-replica", "4"], "can't be together with"),
     (["predict", "nothing.h5", "nothing.png"], "there is no file"),
+    (["lesson", "four"], WHOLE),
+    (["lesson", "4", "--all"], "can't be together with"),
+    (["lesson", "--hint"], "is only for number"),
 ]
 
 failures = []

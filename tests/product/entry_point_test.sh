@@ -65,6 +65,13 @@ if ! compgen -G '/dev/nvidia[0-9]*' >/dev/null; then
   expect 'a driver that finds no GPU does not' sim "$(lockstep run | head -n 1)"
 fi
 
+mkdir -p "$tree/lessons/support"
+touch -d '1 hour ago' "$tree/lessons/CMakeLists.txt" "$tree/lessons/support"
+expect 'lessons run on the virtual GPU, whatever else is there' $'sim\nlesson\n4' "$(LOCKSTEP_PRESET=cuda lockstep lesson 4)"
+expect 'and bring what they need' 'ninja lessons' "$(cat "$LOG")"
+lockstep lesson 4 --hint >"$tree/out"
+expect 'once' '' "$(cat "$LOG")$(cat "$tree/stderr")"
+
 lockstep test -R Ring >"$tree/out"
 expect 'test builds all of cuda and sim, then runs sim' $'ninja all\nninja all\nctest -j2 --output-on-failure -R Ring' "$(cat "$LOG")"
 lockstep test -L unit >"$tree/out"

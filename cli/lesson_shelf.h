@@ -1,0 +1,57 @@
+// The lessons as they lie on disk, and how far somebody has come with them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lockstep::cli {
+
+// What the build wrote down: where things are and how a lesson is compiled. Paths are absolute once read.
+struct LessonManifest {
+  std::filesystem::path folder;   // of the manifest and the libraries
+  std::filesystem::path lessons;  // 01-replicate, ...
+  std::filesystem::path cache;    // for what is compiled
+  std::string compiler;
+  std::vector<std::string> flags, link, libraries;
+  std::vector<std::filesystem::path> include;
+};
+LessonManifest read_lesson_manifest();  // lib/lessons.json beside the program's folder
+
+struct Lesson {
+  int number = 0;
+  std::string name;   // "04-all-reduce"
+  std::string title;  // "All-reduce"
+  std::filesystem::path folder;
+};
+std::vector<Lesson> list_lessons(const LessonManifest& manifest);
+
+// Hints by the part of the lesson (gtest's suite) they belong to, in the order of the page.
+std::vector<std::string> hints_for(const Lesson& lesson, const std::string& part);
+
+// What is remembered between commands, in progress.json beside the learner's files.
+struct LessonProgress {
+  int passed = 0, tests = 0;
+  bool done = false;
+  std::string part;                  // of the first failing test
+  std::map<std::string, int> hints;  // shown, by part
+};
+
+class LessonDesk {
+ public:
+  explicit LessonDesk(std::filesystem::path folder);
+  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path file_of(const Lesson& lesson) const { return folder_ / (lesson.name + ".h"); }
+  LessonProgress& progress(const Lesson& lesson) { return progress_[lesson.name]; }
+  void save() const;
+
+ private:
+  std::filesystem::path folder_;
+  std::map<std::string, LessonProgress> progress_;
+};
+
+std::string read_text(const std::filesystem::path& path);
+std::string shown(const std::filesystem::path& path);  // seen from where the user is, when that is shorter
+
+}  // namespace lockstep::cli

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# `lockstep lesson` as a learner and a teacher use it: the list, a new file, hints, reset, solution, broken and crashing code, JSON.
+#   command_test.sh LOCKSTEP
+set -euo pipefail
+lockstep=$1
+lessons=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+work=$(mktemp -d)
+watcher=
+trap '[[ -z $watcher ]] || kill "$watcher" 2>/dev/null || true; rm -rf "$work"' EXIT
+export LOCKSTEP_LESSON_WORK=$work
+
+failed=0
+lesson() { status=0; output=$("$lockstep" lesson "$@" 2>&1) || status=$?; }
+expect() {  # status words...
+  local wanted=$1 words
+  shift
+  [[ $status == "$wanted" ]] || { echo "exit status $status instead of $wanted: $output"; failed=1; }
+  for words; do [[ $(tr -s ' \n' ' ' <<<"$output") == *"$words"* ]] || { echo "not said: $words"; echo "$output"; failed=1; }; done
+}
+
+lesson
+expect 0 'Lessons: 0 of' '1 Replicate next' 'then: lockstep lesson 1'
+lesson 77
+expect 1 'there is no lesson 77'
+lesson 1 --hint
+expect 0 'Try it once first'
+lesson 1
+expect 1 "$work/01-replicate.h (new)" 'FAIL' 'Hint 1 of 4:' 'lockstep lesson 1 --hint'
+cmp "$work/01-replicate.h" "$lessons/01-replicate/exercise.h"
+for hint in 2 3 4; do lesson 1 --hint; expect 0 "Hint $hint of 4:"; done
+lesson 1 --hint
+expect 0 'There are no more hints' 'solution.h'
+lesson
+expect 0 '1 Replicate 3 of 8 tests pass, next'
+
+lesson 1 --solution
+expect 0 'cudaStreamWaitEvent'
+"$lockstep" lesson 1 --solution >"$work/01-replicate.h"
+lesson 1
+expect 0 '8 of 8 tests pass' 'Well done' 'lockstep lesson 2'
+lesson
+expect 0 'Lessons: 1 of' '1 Replicate done'
+
+lesson 1 --reset
+expect 0 'what you had is'
+cmp "$work/01-replicate.h" "$lessons/01-replicate/exercise.h"
+[[ -s $work/01-replicate.h.before-reset ]] || { echo 'a reset keeps what was there'; failed=1; }
+
+echo '#pragma once
+#include "given.h"
+namespace lesson { inline int broken( }' >"$work/03-local-gradients.h"
+lesson 3
+expect 3 'does not compile yet' '03-local-gradients.h:3:'
+
+# A host dereference of GPU memory ends the program; the test it happened in is named.
+sed '0,/\/\/ Your code\./s//replicas[0].buffer[0] = 1;/' "$lessons/01-replicate/exercise.h" >"$work/crash.h"
+lesson 1 --file "$work/crash.h"
+expect 1 'segmentation fault' 'Every replica gets the weights of replica 0' 'device'
+
+"$lockstep" lesson 2 --solution >"$work/02-shard.h"
+lesson --all --json
+expect 1
+python3 - "$output" <<'PYTHON' || failed=1
+import json, sys
+graded = json.loads(sys.argv[1])
+states = {lesson["lesson"]: lesson["state"] for lesson in graded["lessons"]}
+assert graded["done"] == 1 and graded["of"] == len(states), graded
+assert states[1] == "fails" and states[2] == "done" and states[3] == "does not compile" and states[4] == "not begun", states
+first = graded["lessons"][0]
+assert first["passed"] == 3 and first["tests"] == 8 and first["failures"][0]["part"] == "Replicate", first
+PYTHON
+
+# Watching: the file is tried at once, and again when it was saved.
+lesson 4 --reset
+"$lockstep" lesson 4 --watch >"$work/watched" 2>&1 &
+watcher=$!
+seen() {
+  for _ in $(seq 600); do
+    (($(grep -c 'save it to try again' "$work/watched" || true) >= $1)) && return
+    sleep 0.2
+  done
+  echo 'watching sees nothing:'; cat "$work/watched"; failed=1
+}
+seen 1
+"$lockstep" lesson 4 --solution >"$work/04-all-reduce.h.new" && mv "$work/04-all-reduce.h.new" "$work/04-all-reduce.h"
+seen 2
+grep -q 'Well done' "$work/watched" || { cat "$work/watched"; failed=1; }
+kill "$watcher"
+wait "$watcher" 2>/dev/null || true
+watcher=
+exit "$failed"

@@ -1,0 +1,170 @@
+// The main function of every lesson's program: test names become sentences, failures become paragraphs, and what check mode finds
+// becomes a failure of the test it was found in. The first failure is told in full; of the others only the names are shown.
+//
+// LOCKSTEP_LESSON_RESULTS names a file for `lockstep lesson`, a line an event: start, pass and fail with the test's name, text.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+
+#include "check/reports.h"
+#include "control.h"
+#include "lesson_test.h"
+
+namespace lesson {
+namespace {
+
+constexpr std::size_t kColumns = 78;
+constexpr std::size_t kShownFailures = 1;  // of one test
+constexpr const char* kCheckModeSays = "Check mode says: ";
+
+// "TheRingOfFourGPUsSendsTheLeast" -> "The ring of four GPUs sends the least": a word begins with a capital that follows a small letter or
+// comes before one; only words of several capitals keep them.
+std::string sentence(const std::string& name) {
+  const auto capital = [&](std::size_t i) { return i < name.size() && std::isupper(static_cast<unsigned char>(name[i])) != 0; };
+  const auto digit = [&](std::size_t i) { return i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])) != 0; };
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool small_next = i + 1 < name.size() && !capital(i + 1) && name[i + 1] != 's';
+    const bool begins = i > 0 && ((capital(i) && (!capital(i - 1) || small_next)) || (digit(i) && !digit(i - 1)));
+    if (begins) text += ' ';
+    const bool in_capitals = capital(i + 1) && (i + 2 >= name.size() || capital(i + 2) || name[i + 2] == 's');
+    text += begins && !in_capitals ? static_cast<char>(std::tolower(static_cast<unsigned char>(name[i]))) : name[i];
+  }
+  return text;
+}
+
+std::string wrapped(const std::string& text, const std::string& indent) {
+  std::string all;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::size_t own = line.find_first_not_of(' ');
+    if (own == std::string::npos) own = 0;
+    std::string now = indent + line.substr(0, own);
+    const std::string hang = indent + std::string(own, ' ');
+    if (indent.size() + line.size() <= kColumns) {
+      all += indent + line + "\n";
+      continue;
+    }
+    std::istringstream words(line);
+    bool fresh = true;
+    for (std::string word; words >> word;) {
+      if (!fresh && now.size() + 1 + word.size() > kColumns) {
+        all += now + "\n";
+        now = hang;
+        fresh = true;
+      }
+      now += (fresh ? "" : " ") + word;
+      fresh = false;
+    }
+    all += now + "\n";
+  }
+  return all;
+}
+
+// What gtest puts around a sentence is taken away again.
+std::string plain(std::string text) {
+  const std::string failed = "Failed\n", thrown = "C++ exception with description \"";
+  if (text.rfind(failed, 0) == 0) text = text.substr(failed.size());
+  if (text.rfind(thrown, 0) == 0) {
+    text = text.substr(thrown.size());
+    text = text.substr(0, text.rfind("\" thrown in"));
+  }
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string one_line(std::string text) {
+  for (char& letter : text) {
+    if (letter == '\n') letter = '\x1f';
+  }
+  return text;
+}
+
+class Teller : public testing::EmptyTestEventListener {
+ public:
+  Teller() : color_(isatty(1) != 0) {
+    if (const char* path = std::getenv("LOCKSTEP_LESSON_RESULTS")) results_.open(path);
+  }
+
+  void OnTestSuiteStart(const testing::TestSuite& part) override {
+    if (testing::UnitTest::GetInstance()->test_suite_to_run_count() > 1) fmt::print("  {}\n", sentence(part.name()));
+  }
+
+  void OnTestStart(const testing::TestInfo& test) override {
+    note("start", test, "");
+    failures_.clear();
+    lockstep::sim::clear_device_errors();
+    lockstep::sim::clear_check_reports();
+    cudaSetDevice(0);
+    cudaGetLastError();
+    forget_notes();
+  }
+
+  void OnTestPartResult(const testing::TestPartResult& result) override {
+    if (!result.failed()) return;
+    const std::string text = plain(result.message());
+    // A race explains wrong numbers, so it comes first.
+    failures_.insert(text.rfind(kCheckModeSays, 0) == 0 ? failures_.begin() : failures_.end(), text);
+  }
+
+  void OnTestEnd(const testing::TestInfo& test) override {
+    const bool good = failures_.empty();
+    note(good ? "pass" : "fail", test, good ? "" : failures_.front());
+    fmt::print("  {}  {}\n", good ? paint("ok  ", 32) : paint("FAIL", 31), sentence(test.name()));
+    passed_ += good;
+    if (!good && !told_) {
+      told_ = true;
+      for (std::size_t i = 0; i < failures_.size() && i < kShownFailures; ++i) fmt::print("{}", wrapped(failures_[i], "        "));
+      if (failures_.size() > kShownFailures) fmt::print("        (and {} more like it)\n", failures_.size() - kShownFailures);
+    }
+    std::fflush(stdout);
+  }
+
+  void OnTestProgramEnd(const testing::UnitTest& all) override {
+    fmt::print("\n{} of {} tests pass.\n", passed_, all.test_to_run_count());
+    std::fflush(stdout);
+  }
+
+ private:
+  void note(const char* event, const testing::TestInfo& test, const std::string& text) {
+    if (!results_) return;
+    results_ << event << '\t' << test.test_suite_name() << '\t' << sentence(test.name()) << '\t' << one_line(text) << std::endl;
+  }
+  std::string paint(const std::string& text, int code) const { return color_ ? fmt::format("\033[{}m{}\033[0m", code, text) : text; }
+
+  std::ofstream results_;
+  const bool color_;
+  bool told_ = false;
+  int passed_ = 0;
+  std::vector<std::string> failures_;
+};
+
+// Runs inside every test, behind its body: what check mode has found is this test's failure, and told before anything else.
+class CheckModeAsks : public testing::EmptyTestEventListener {
+ public:
+  void OnTestEnd(const testing::TestInfo&) override {
+    lockstep::sim::wait_for_all_devices();
+    for (const std::string& report : lockstep::sim::check_reports()) ADD_FAILURE() << kCheckModeSays << report;
+  }
+};
+
+}  // namespace
+}  // namespace lesson
+
+int main(int argc, char** argv) {
+  setenv("LOCKSTEP_SIM_MACHINE", "t4", 0);
+  setenv("LOCKSTEP_SIM_GPUS", "8", 0);
+  setenv("LOCKSTEP_SIM_WORKERS", "2", 0);
+  setenv("LOCKSTEP_SIM_CHECK", "memory,race,deadlock", 0);
+  setenv("LOCKSTEP_SIM_CHECK_GRACE", "15000", 0);
+  testing::InitGoogleTest(&argc, argv);
+  testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
+  delete listeners.Release(listeners.default_result_printer());  // NOLINT(cppcoreguidelines-owning-memory): gtest's way
+  listeners.Append(new lesson::Teller);
+  listeners.Append(new lesson::CheckModeAsks);  // ends are told in reverse order: this one first
+  return RUN_ALL_TESTS();
+}
