@@ -71,8 +71,8 @@ void list(const std::vector<Lesson>& lessons, LessonDesk& desk) {
       state = fmt::format("{} of {} tests pass", progress.passed, progress.tests);
     else if (fs::exists(desk.file_of(lesson)))
       state = "begun";
-    fmt::print("  {:>2}  {:<52}{}{}\n", lesson.number, lesson.title, state,
-               lesson.number == next ? (state.empty() ? "" : ", ") + std::string("next") : "");
+    if (lesson.number == next) state += state.empty() ? "next" : ", next";
+    fmt::print("  {:>2}  {}\n", lesson.number, state.empty() ? lesson.title : fmt::format("{:<52}{}", lesson.title, state));
   }
   if (next != 0) {
     const Lesson& lesson = lesson_with(lessons, next);

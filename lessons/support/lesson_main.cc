@@ -156,11 +156,13 @@ class CheckModeAsks : public testing::EmptyTestEventListener {
 }  // namespace lesson
 
 int main(int argc, char** argv) {
-  setenv("LOCKSTEP_SIM_MACHINE", "t4", 0);
-  setenv("LOCKSTEP_SIM_GPUS", "8", 0);
-  setenv("LOCKSTEP_SIM_WORKERS", "2", 0);
-  setenv("LOCKSTEP_SIM_CHECK", "memory,race,deadlock", 0);
+  // The same virtual machine for everybody, whatever the environment says; only the order of what could run (LOCKSTEP_SIM_SEED) is free.
+  setenv("LOCKSTEP_SIM_MACHINE", "t4", 1);
+  setenv("LOCKSTEP_SIM_GPUS", "8", 1);
+  setenv("LOCKSTEP_SIM_WORKERS", "2", 1);
+  setenv("LOCKSTEP_SIM_CHECK", "memory,race,deadlock", 1);
   setenv("LOCKSTEP_SIM_CHECK_GRACE", "15000", 0);
+  unsetenv("LOCKSTEP_SIM_FAULT");
   testing::InitGoogleTest(&argc, argv);
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());  // NOLINT(cppcoreguidelines-owning-memory): gtest's way
