@@ -124,3 +124,10 @@ void SubBatch::run(float* x, float* w, float* y, std::byte* filter_slice, std::b
 }
 
 }  // namespace lockstep::sim::dnn
+
+#if defined(__SANITIZE_THREAD__)
+// oneDNN is not compiled with ThreadSanitizer, which so does not see what guards the making of its static objects (its primitive cache's
+// lock).
+extern "C" const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() { return "called_from_lib:libdnnl.so\nrace:libdnnl.so\n"; }
+#endif
