@@ -11,6 +11,7 @@ struct Variable::State {
   VariableSynchronization synchronization;
   VariableAggregation aggregation;
   const void* strategy = nullptr;  // null: made outside any scope
+  Shape shape;                     // beside the copies: another replica may be writing its own while one asks
   std::vector<Array> copies;
 
   bool on_read() const { return synchronization == VariableSynchronization::on_read; }
@@ -28,9 +29,9 @@ struct Variable::State {
   Array& own(const ReplicaContext& here) { return copies[static_cast<std::size_t>(here.replica_id_in_sync_group())]; }
 
   void check(const Array& value, const char* what) const {
-    if (value.shape() != copies.front().shape() || value.dtype() != DType::float32) {
-      throw Error("Variable \"" + name + "\", " + what + ": it is of shape " + copies.front().shape().str() +
-                  " and float32, the value of shape " + value.shape().str());
+    if (value.shape() != shape || value.dtype() != DType::float32) {
+      throw Error("Variable \"" + name + "\", " + what + ": it is of shape " + shape.str() + " and float32, the value of shape " +
+                  value.shape().str());
     }
   }
 
@@ -78,6 +79,7 @@ Variable::Variable(Array initial_value, VariableSynchronization synchronization,
     : state_(std::make_shared<State>()) {
   if (initial_value.dtype() != DType::float32) throw Error("Variable \"" + name + "\": float32 is wanted");
   state_->name = name;
+  state_->shape = initial_value.shape();
   state_->synchronization = synchronization;
   state_->aggregation = aggregation;
   state_->strategy = Strategy::scope_identity();
