@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "interrupt.h"
 #include "lockstep/model.h"
 #include "model_impl.h"
 #include "strategy_impl.h"
@@ -17,6 +18,7 @@ std::map<std::string, double> Model::evaluate(const Dataset& data) {
   const auto batches = data.iterate(0);
   Batch batch;
   while (batches->next(batch)) {
+    stop_if_interrupted("evaluate");
     impl_->check_batch(batch.x, batch.y);
     impl_->step->evaluate(batch.x, batch.y, batch.w);
   }
@@ -36,6 +38,7 @@ Array Model::predict(const Array& x, std::int64_t batch_size) {
   Array outputs(impl_->graph->output().batched(x.samples()));
   const std::int64_t columns = impl_->graph->output().size();
   for (std::int64_t first = 0; first < x.samples(); first += batch_size) {
+    stop_if_interrupted("predict");
     const Array part = impl_->step->predict(x.slice(first, std::min(batch_size, x.samples() - first)));
     std::memcpy(outputs.data<float>() + first * columns, part.raw(), part.bytes());
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "interrupt.h"
 #include "lockstep/model.h"
 #include "model_impl.h"
 #include "progress.h"
@@ -122,6 +123,7 @@ class Training {
     bar_.count(samples);
     history_.samples += samples;
     if (bar_.due()) bar_.show(done, impl_.logs(false));  // workers come to this at different times
+    if (interrupted()) history_.stopped = true;
     for (const Callback& callback : options_.callbacks_) {
       if (callback.should_stop && callback.should_stop()) history_.stopped = true;
       if (!callback.on_batch_end) continue;

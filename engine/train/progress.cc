@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "interrupt.h"
+
 namespace lockstep {
 namespace {
 
@@ -70,7 +72,7 @@ std::string format_progress(const ProgressLine& line, int width) {
 }
 
 ProgressBar::ProgressBar(Verbose verbose, int epochs) : verbose_(verbose), epochs_(epochs) {
-  if (verbose_ == Verbose::automatic) verbose_ = isatty(STDOUT_FILENO) ? Verbose::bar : Verbose::line;
+  if (verbose_ == Verbose::automatic) verbose_ = isatty(STDOUT_FILENO) || in_notebook() ? Verbose::bar : Verbose::line;
 }
 
 void ProgressBar::begin_epoch(int epoch, std::int64_t steps) {

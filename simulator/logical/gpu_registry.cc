@@ -65,6 +65,11 @@ bool in_use(const Registry& state, int physical) {
   });
 }
 
+bool same(const std::vector<GpuId>& a, const std::vector<GpuId>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const GpuId& x, const GpuId& y) { return x.memory_limit_mib == y.memory_limit_mib; });
+}
+
 bool parse_number(const std::string& text, int& number) {
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
   return !text.empty() && result.ec == std::errc{} && result.ptr == text.data() + text.size() && number >= 0;
@@ -119,8 +124,10 @@ std::vector<GpuId> split_gpu(int physical, const std::vector<std::int64_t>& limi
   }
   Registry& state = registry();
   const std::lock_guard lock(state.mutex);
+  const auto split = state.splits.find(physical);
+  if (split != state.splits.end() && same(split->second, gpus)) return gpus;  // asked for again, as when a notebook's cell runs twice
   if (in_use(state, physical)) throw Error(gpu + " is already in use: split it before the first model or strategy is made on it.");
-  if (const auto split = state.splits.find(physical); split != state.splits.end()) {
+  if (split != state.splits.end()) {
     throw Error(gpu + " was already split into " + plural(split->second.size(), "logical GPU") + "; a GPU is split once.");
   }
   state.splits[physical] = gpus;

@@ -49,6 +49,13 @@ TEST_F(SplitGpu, IsDoneOnce) {
   EXPECT_EQ(refusal({256}), "GPU 0 was already split into 2 logical GPUs; a GPU is split once.");
 }
 
+TEST_F(SplitGpu, AskedForAgainIsTheSameSplit) {
+  const std::vector<GpuId> gpus = split_gpu(0, {256, 512});
+  const LogicalGpu user(gpus[0]);
+  EXPECT_EQ(split_gpu(0, {256, 512})[1].name(), gpus[1].name());
+  EXPECT_NE(refusal({512, 256}), "");
+}
+
 TEST_F(SplitGpu, CannotGiveMoreThanTheGpuHas) {
   EXPECT_NE(refusal({std::int64_t{1} << 40}).find("add up to more than GPU 0 has"), std::string::npos);
   EXPECT_NE(refusal({256, std::int64_t{1} << 30}).find("add up to more than GPU 0 has"), std::string::npos);

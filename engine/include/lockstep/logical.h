@@ -31,7 +31,7 @@ struct GpuDescription {
 GpuDescription describe_gpu(int physical);
 
 // Splits a physical GPU into logical ones with a memory limit (MiB) each. An error once that GPU is in use, when it was
-// split before, or when the limits add up to more than it has.
+// split in another way before, or when the limits add up to more than it has.
 std::vector<GpuId> split_gpu(int physical, const std::vector<std::int64_t>& limits_mib);
 
 // "/gpu:1", "gpu:1" or "1".

@@ -1,0 +1,67 @@
+// Pictures and tables for notebooks: a cell whose last line is one of these shows it.
+//
+//   training_curves(history)
+//   image_grid(x, {"3", "7", "1"})
+//
+// Anywhere else a Rich is just HTML to be written to a file. Not part of lockstep.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lockstep/array.h"
+#include "lockstep/model.h"
+
+namespace lockstep {
+
+struct Rich {
+  std::string html;
+  std::string text;  // the same for those who see no HTML
+};
+
+// One panel for each metric: training as a line, validation as a dashed one, by epoch.
+Rich training_curves(const History& history);
+
+// Layers, the shape each gives, its parameters. The model must be built.
+Rich summary_table(const Model& model);
+
+// Pictures (n, height, width, 1 or 3) side by side, the first `captions.size()` of them, or 16. Values from `low` (black) to `high`
+// (white).
+Rich image_grid(const Array& images, const std::vector<std::string>& captions = {}, float low = 0, float high = 1);
+
+// The same with what the model says: probability and class, red where that is wrong. `outputs` are logits or probabilities, (n, classes).
+Rich image_predictions(const Array& images, const Array& labels, const Array& outputs, const std::vector<std::string>& names = {},
+                       std::int64_t most = 16, float low = 0, float high = 1);
+
+// How often a sample of the class of a row was taken for that of a column.
+Rich confusion_matrix(const Array& labels, const Array& outputs, const std::vector<std::string>& names = {});
+
+// A whole page, in a frame of its own.
+Rich framed(const std::string& page, int height = 480);
+
+// The class with the largest output, for each sample.
+std::vector<std::int32_t> argmax(const Array& outputs);
+
+}  // namespace lockstep
+
+// How a notebook's kernel is told. xeus-cling wants its JSON type; the project's own kernel has a lighter one.
+#if defined(LOCKSTEP_NOTEBOOK_KERNEL)
+namespace lockstep {
+inline xcpp::mime_bundle mime_bundle_repr(const Rich& rich) {
+  return xcpp::mime_bundle().add("text/html", rich.html).add("text/plain", rich.text);
+}
+}  // namespace lockstep
+#elif defined(__CLING__) && defined(__has_include)
+#if __has_include(<nlohmann/json.hpp>)
+#include <nlohmann/json.hpp>
+namespace lockstep {
+inline nlohmann::json mime_bundle_repr(const Rich& rich) {
+  auto bundle = nlohmann::json::object();
+  bundle["text/html"] = rich.html;
+  bundle["text/plain"] = rich.text;
+  return bundle;
+}
+}  // namespace lockstep
+#endif
+#endif

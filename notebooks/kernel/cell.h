@@ -1,0 +1,40 @@
+// A notebook cell's text, cut into the pieces a C++ file has at its top level, and written anew so that a compiler takes it cell by cell.
+//
+// C++ allows one definition of a name; people run cells twice. So declarations of cell 7 go into `inline namespace cell_7`: names work
+// as if they were global (argument-dependent lookup included), and symbols of two versions do not meet. Which version a name means is
+// settled by the compiler (shadowing.h). Statements, directives, specialisations and members defined outside their class stay outside.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace lockstep::kernel {
+
+struct Piece {
+  enum class Kind { directive, plain, statement, wrapped, space };  // space: a namespace, whose body is wrapped
+  Kind kind = Kind::plain;
+  std::size_t begin = 0, end = 0;            // in the cell's text
+  std::size_t body_begin = 0, body_end = 0;  // of a namespace, between its braces
+  int line = 1;                              // where it begins, from 1
+  bool runs = true;                          // may run something: a statement or a variable
+  bool open = false;                         // has no end of its own: the last piece, without a semicolon
+  bool declares = false;                     // of an open piece: surely a declaration, so only a semicolon is missing
+};
+
+std::vector<Piece> split_cell(const std::string& code);
+
+// The cell for the compiler. `name` is what errors call the file, `space` the namespace of its declarations. Between pieces that run,
+// xcpp_kernel::mark(line) is called. The value of a last expression without semicolon is shown.
+std::string rewrite_cell(const std::string& code, const std::string& name, const std::string& space);
+
+bool is_complete(const std::string& code);  // every bracket is closed
+
+// The settings of xeus-cling's dialect: `#pragma cling load("x")` and its kin; their lines are blank in what remains.
+struct Setting {
+  std::string word;  // load, add_include_path, add_library_path
+  std::string argument;
+  int line = 1;
+};
+std::vector<Setting> take_settings(std::string& code);
+
+}  // namespace lockstep::kernel

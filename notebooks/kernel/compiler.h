@@ -1,0 +1,66 @@
+// clang's interpreter, with what a notebook needs beyond it: definitions that can be given again, errors as text with the cell's
+// own lines, xeus-cling's pragmas, completion and inspection.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shadowing.h"
+
+namespace clang {
+class Interpreter;
+class NamedDecl;
+}  // namespace clang
+
+namespace lockstep::kernel {
+
+struct Settings {
+  std::vector<std::string> include_paths, library_paths;
+  std::string resource_folder;  // clang's own headers
+};
+
+struct Outcome {
+  enum class Status { ok, does_not_compile, threw, interrupted } status = Status::ok;
+  std::string name, value;  // of the error: "Error", "there is no GPU 7"
+  std::string text;         // what the compiler wrote, colours included; warnings too
+};
+
+struct Completion {
+  std::vector<std::string> matches;
+  std::size_t begin = 0, end = 0;  // of what a match replaces, in bytes
+};
+
+class Compiler {
+ public:
+  explicit Compiler(Settings settings);
+  ~Compiler();
+
+  Outcome run(const std::string& cell, int number);
+  Completion complete(const std::string& code, std::size_t cursor);
+  std::string inspect(const std::string& name);  // the declaration and the comment above it; empty: not known
+
+ private:
+  struct Diagnostics;
+  void apply_settings(std::string& code);
+  void load(const std::string& name, int line);
+  Outcome compile_and_run(const std::string& text);
+  std::vector<clang::NamedDecl*> find(const std::string& name);
+  void declare_pieces_before(const std::string& code, std::size_t end);
+  std::string describe(const clang::NamedDecl& declaration);
+
+  Settings settings_;
+  std::vector<std::string> arguments_;
+  std::unique_ptr<Diagnostics> diagnostics_;
+  std::unique_ptr<clang::Interpreter> interpreter_;
+  Shadowing shadowing_;
+  int cells_ = 0;
+};
+
+// Whether somebody interrupted the cell that runs; liblockstep looks at the flag between batches.
+void clear_interrupt();
+bool interrupted();
+void set_interrupt();  // from a signal handler
+int current_line();
+
+}  // namespace lockstep::kernel

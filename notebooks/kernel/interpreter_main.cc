@@ -1,0 +1,186 @@
+// The process that runs cells: takes requests from the kernel over a socket, compiles, runs, answers. What cells print goes to its
+// ordinary stdout and stderr, which the kernel reads; a crash ends this process only.
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <streambuf>
+#include <thread>
+
+#include "cell.h"
+#include "channel.h"
+#include "compiler.h"
+#include "runtime.h"
+
+namespace lockstep::kernel {
+namespace {
+
+using nlohmann::json;
+constexpr int kChannel = 3;
+
+std::unique_ptr<Channel>& channel() {
+  static std::unique_ptr<Channel> instance = std::make_unique<Channel>(kChannel);
+  return instance;
+}
+
+void flush_output() {
+  std::cout.flush();
+  std::cerr.flush();
+  std::fflush(stdout);
+  std::fflush(stderr);
+}
+
+// std::cin asks whoever looks at the notebook for a line.
+class NotebookInput : public std::streambuf {
+ protected:
+  int_type underflow() override {
+    flush_output();
+    if (!channel()->send({{"type", "input"}, {"prompt", ""}})) return traits_type::eof();
+    const std::optional<json> answer = channel()->receive();
+    if (!answer || !answer->contains("value")) return traits_type::eof();
+    line_ = answer->at("value").get<std::string>() + "\n";
+    setg(line_.data(), line_.data(), line_.data() + line_.size());
+    return traits_type::to_int_type(line_[0]);
+  }
+
+ private:
+  std::string line_;
+};
+
+// Progress that ends without a newline shall be seen too.
+void flush_now_and_then() {
+  std::thread([] {
+    for (;;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      std::fflush(stdout);
+    }
+  }).detach();
+}
+
+json run_cell(Compiler& compiler, const json& request) {
+  clear_interrupt();
+  const Outcome outcome = compiler.run(request.at("code"), request.at("number"));
+  flush_output();
+  json answer{{"type", "done"}, {"status", "ok"}, {"text", outcome.text}, {"line", current_line()}};
+  switch (outcome.status) {
+    case Outcome::Status::ok:
+      return answer;
+    case Outcome::Status::does_not_compile:
+      answer["status"] = "does_not_compile";
+      break;
+    case Outcome::Status::threw:
+      answer["status"] = "threw";
+      break;
+    case Outcome::Status::interrupted:
+      answer["status"] = "interrupted";
+      break;
+  }
+  answer["name"] = outcome.name;
+  answer["value"] = outcome.value;
+  return answer;
+}
+
+json complete(Compiler& compiler, const json& request) {
+  const Completion completion = compiler.complete(request.at("code"), request.at("cursor"));
+  return {{"type", "done"}, {"matches", completion.matches}, {"begin", completion.begin}, {"end", completion.end}};
+}
+
+// In a copy of the process: asking the compiler about half a statement leaves no trace, whatever happens.
+json in_a_copy(const std::function<json()>& question) {
+  flush_output();
+  int ends[2];
+  if (pipe(ends) != 0) return {{"type", "done"}};
+  const pid_t copy = fork();
+  if (copy == 0) {
+    close(ends[0]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    alarm(10);
+    const std::string text = question().dump(-1, ' ', false, json::error_handler_t::replace);
+    std::size_t at = 0;
+    while (at < text.size()) {
+      const ssize_t written = write(ends[1], text.data() + at, text.size() - at);
+      if (written <= 0) break;
+      at += static_cast<std::size_t>(written);
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string text;
+  char bytes[4096];
+  for (;;) {
+    const ssize_t got = read(ends[0], bytes, sizeof bytes);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(bytes, static_cast<std::size_t>(got));
+  }
+  close(ends[0]);
+  if (copy > 0) {
+    while (waitpid(copy, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  json answer = json::parse(text, nullptr, false);
+  return answer.is_discarded() ? json{{"type", "done"}} : answer;
+}
+
+Settings settings() {
+  Settings settings;
+  settings.include_paths = {LOCKSTEP_KERNEL_INCLUDE, LOCKSTEP_ENGINE_INCLUDE};
+  settings.library_paths = {LOCKSTEP_LIBRARY_FOLDER};
+  settings.resource_folder = LOCKSTEP_CLANG_RESOURCES;
+  return settings;
+}
+
+int serve() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { set_interrupt(); };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
+  NotebookInput input;
+  std::cin.rdbuf(&input);
+  flush_now_and_then();
+  Compiler compiler(settings());
+  channel()->send({{"type", "ready"}});
+  while (const std::optional<json> request = channel()->receive()) {
+    const std::string what = request->at("do");
+    json answer{{"type", "done"}};
+    if (what == "run") answer = run_cell(compiler, *request);
+    if (what == "complete") answer = in_a_copy([&] { return complete(compiler, *request); });
+    if (what == "inspect")
+      answer = in_a_copy([&]() -> json { return {{"type", "done"}, {"text", compiler.inspect(request->at("name"))}}; });
+    if (what == "is_complete") answer["complete"] = is_complete(request->at("code"));
+    if (!channel()->send(answer)) break;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace lockstep::kernel
+
+namespace lockstep::kernel {
+
+void send_to_kernel(const nlohmann::json& message) {
+  flush_output();
+  channel()->send(message);
+}
+
+}  // namespace lockstep::kernel
+
+int main() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  int status = 0;
+  try {
+    status = lockstep::kernel::serve();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    status = 1;
+  }
+  std::fflush(nullptr);
+  _exit(status);  // a notebook's variables are not destroyed: see ~Compiler
+}
