@@ -174,7 +174,8 @@ std::shared_ptr<const GpuClaim> claim_gpu(const GpuId& id) {
   } else {
     check_exists(id.physical);
   }
-  const std::size_t limit = full.memory_limit_mib > 0 ? static_cast<std::size_t>(full.memory_limit_mib) * kMib : memory_of(full.physical).total;
+  const std::size_t limit =
+      full.memory_limit_mib > 0 ? static_cast<std::size_t>(full.memory_limit_mib) * kMib : memory_of(full.physical).total;
   Registry& state = registry();
   const std::lock_guard lock(state.mutex);
   if (const auto split = state.splits.find(full.physical); full.logical < 0 && split != state.splits.end()) {
