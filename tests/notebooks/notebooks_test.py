@@ -1,7 +1,9 @@
 """Runs one notebook from top to bottom on the project's kernel, and fails on the first error; or checks how all of them are kept."""
 import json
+import os
 import pathlib
 import sys
+import tempfile
 import time
 
 import nbformat
@@ -14,8 +16,14 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "notebooks"
 def run(name):
     notebook = nbformat.read(FOLDER / name, as_version=4)
     begin = time.monotonic()
+    # What a notebook writes goes to a folder that is thrown away; what it looks for is found from there.
+    with tempfile.TemporaryDirectory(dir=os.environ.get("LOCKSTEP_NOTEBOOK_FOLDER")) as folder:
+        return execute(name, notebook, folder, begin)
+
+
+def execute(name, notebook, folder, begin):
     try:
-        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(FOLDER)}}).execute()
+        NotebookClient(notebook, timeout=600, resources={"metadata": {"path": folder}}).execute()
     except CellExecutionError as error:
         print(error)
         return 1

@@ -15,7 +15,8 @@ trap 'rm -rf "$folder"' EXIT
 # Nothing of the user's own Jupyter takes part.
 export JUPYTER_DATA_DIR=$folder/data JUPYTER_RUNTIME_DIR=$folder/runtime JUPYTER_CONFIG_DIR=$folder/config IPYTHONDIR=$folder/ipython
 export JUPYTER_PLATFORM_DIRS=1 PYTHONDONTWRITEBYTECODE=1
-mkdir -p "$folder/data/kernels/xcpp17"
+mkdir -p "$root/build" "$folder/data/kernels/xcpp17"
 "$root/notebooks/kernel/kernelspec.sh" "$kernel" >"$folder/data/kernels/xcpp17/kernel.json"
-export LOCKSTEP_KERNEL=$kernel
+# The Python notebook looks for the project in the folders above it, and uses this build.
+export LOCKSTEP_BUILD=$(cd "$(dirname "$kernel")/.." && pwd) LOCKSTEP_NOTEBOOK_FOLDER=$root/build
 "$python" "$@"
