@@ -20,5 +20,6 @@ Command add_predict(CLI::App& app);
 Command add_compare(CLI::App& app);
 Command add_data(CLI::App& app);
 Command add_lesson(CLI::App& app);
+Command add_trace(CLI::App& app);
 
 }  // namespace lockstep::cli

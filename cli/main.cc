@@ -72,6 +72,7 @@ int run(int argc, char** argv) {
   commands.push_back(add_devices(app));
   commands.push_back(add_doctor(app));
   commands.push_back(add_lesson(app));
+  commands.push_back(add_trace(app));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -67,9 +67,17 @@ void add_file_words(CLI::App& run, RunOptions& options) {
 }
 
 void add_seeing_words(CLI::App& run, RunOptions& options) {
-  run.add_option("--trace", options.trace, "Write the first steps as a Chrome trace (JSON; ui.perfetto.dev opens it)")
-      ->check(file_to_write());
-  run.add_option("--trace-steps", options.trace_steps, "How many steps to trace")->check(whole_number(1, 100000))->capture_default_str();
+  auto* trace = run.add_option("--trace", options.trace, "Record the first steps: step.html is a page, step.json is for ui.perfetto.dev")
+                    ->delimiter(',')
+                    ->check(file_to_write({".html", ".json"}));
+  run.add_option("--trace-steps", options.trace_steps, "How many steps to record")
+      ->check(whole_number(1, 100000))
+      ->capture_default_str()
+      ->needs(trace);
+  run.add_option("--trace-inspect", options.trace_inspect, "Into how many of them to look: norms, partial sums, checksums (slower)")
+      ->check(whole_number(0, 100000))
+      ->capture_default_str()
+      ->needs(trace);
   run.add_flag("--check-mirrored", options.check_mirrored, "Compare all replicas' variables after every step");
   run.add_flag("--json", options.json, "A line of JSON an epoch instead of progress");
 }
@@ -92,7 +100,7 @@ Command add_run(CLI::App& app, char** argv) {
   add_file_words(*run, *options);
   add_seeing_words(*run, *options);
   run->footer(
-      "Examples:\n  lockstep run mnist\n  lockstep run mnist --logical 4 --trace step.json\n  lockstep run mnist --gpus 2 --all-reduce "
+      "Examples:\n  lockstep run mnist\n  lockstep run mnist --logical 4 --trace step.html\n  lockstep run mnist --gpus 2 --all-reduce "
       "nccl\n  lockstep run reuters --logical 2\n  lockstep run mnist --workers 2\n  lockstep run cats-vs-dogs --epochs 10");
   return {run, [options, argv] {
             const bool to_launch = options->workers > 1 && std::getenv("LOCKSTEP_WORKERS") == nullptr;

@@ -157,7 +157,7 @@ int run_cats_vs_dogs(const RunOptions& options) {
   FitOptions fit;
   fit.epochs(recipe.epochs).validation(validation.cache().batch(batch).prefetch());
   if (recipe.patience > 0) fit.callback(EarlyStopping("val_accuracy").patience(recipe.patience).restore_best_weights());
-  return train(options, model, batches, fit);
+  return train(options, model, batches, fit, TraceOptions().class_names(data.train.class_names).samples(4));
 }
 
 }  // namespace lockstep::cli

@@ -85,6 +85,18 @@ bool all_equal(const std::vector<std::uint64_t>& checksums) {
   return std::all_of(checksums.begin(), checksums.end(), [&](std::uint64_t sum) { return sum == checksums.front(); });
 }
 
+std::string title_of(const std::string& workload) {
+  return workload == "mnist" ? "MNIST" : workload == "reuters" ? "Reuters newswires" : "Cats and dogs";
+}
+
+void say_traced(const RunOptions& options, const Model& model) {
+  fmt::print("\n{}\n", model.trace().summary());
+  for (const std::string& path : options.trace) {
+    const bool page = ends_in(path, ".html") || ends_in(path, ".htm");
+    fmt::print("Trace: {} ({})\n", path, page ? "open it in a browser" : "open it at ui.perfetto.dev");
+  }
+}
+
 void report(const RunOptions& options, const Model& model, const History& history, double seconds) {
   const std::vector<std::uint64_t> checksums = model.checksums();
   const bool equal = all_equal(checksums);
@@ -110,8 +122,7 @@ void report(const RunOptions& options, const Model& model, const History& histor
   fmt::print("{} replica{} {}: checksum {:016x}\n", checksums.size(), checksums.size() == 1 ? "" : "s", equal ? "bit-identical" : "DIFFER",
              checksums.front());
   if (!options.trace.empty())
-    fmt::print("\n{}\nTrace of the first {} steps: {} (open it at ui.perfetto.dev)\n", model.phase_summary(),
-               std::min(options.trace_steps, model.iterations()), options.trace);
+    say_traced(options, model);
 }
 
 }  // namespace
@@ -204,14 +215,17 @@ void save_after_training(const RunOptions& options, const Model& model) {
              interrupted ? fmt::format(" To go on: lockstep run {} --load {}", options.workload, path) : "");
 }
 
-int train_with(const RunOptions& options, Model& model, FitOptions fit, const std::function<History(const FitOptions&)>& run) {
+int train_with(const RunOptions& options, Model& model, FitOptions fit, const TraceOptions& trace,
+               const std::function<History(const FitOptions&)>& run) {
   fit.callback(stop_on_interrupt());
   if (!options.backup.empty()) {
     BackupAndRestore backup(options.backup);
     if (options.backup_batches > 0) backup.save_freq(options.backup_batches);
     fit.callback(backup).callback(say_taken_up(backup, options.json));
   }
-  if (!options.trace.empty()) fit.trace(options.trace, options.trace_steps);
+  TraceOptions recording = trace;
+  recording.steps(options.trace_steps).inspect(options.trace_inspect).title(title_of(options.workload));
+  for (const std::string& path : options.trace) fit.trace(path, recording);
   if (options.json) fit.verbose(Verbose::silent).callback(print_json());
   const InterruptGuard guard;
   const auto begin = std::chrono::steady_clock::now();
@@ -231,12 +245,12 @@ void take_up(const Model& model, std::int64_t samples, std::int64_t batch, int e
   fit.initial_epoch(done).initial_batch(model.iterations() % steps).epochs(done + epochs);
 }
 
-int train(const RunOptions& options, Model& model, const Array& x, const Array& y, const FitOptions& fit) {
-  return train_with(options, model, fit, [&](const FitOptions& all) { return model.fit(x, y, all); });
+int train(const RunOptions& options, Model& model, const Array& x, const Array& y, const FitOptions& fit, const TraceOptions& trace) {
+  return train_with(options, model, fit, trace, [&](const FitOptions& all) { return model.fit(x, y, all); });
 }
 
-int train(const RunOptions& options, Model& model, const Dataset& data, const FitOptions& fit) {
-  return train_with(options, model, fit, [&](const FitOptions& all) { return model.fit(data, all); });
+int train(const RunOptions& options, Model& model, const Dataset& data, const FitOptions& fit, const TraceOptions& trace) {
+  return train_with(options, model, fit, trace, [&](const FitOptions& all) { return model.fit(data, all); });
 }
 
 }  // namespace lockstep::cli

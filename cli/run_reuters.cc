@@ -46,7 +46,9 @@ int run_reuters(const RunOptions& options) {
   FitOptions fit;
   fit.batch_size(batch).seed(options.seed).validation(x_test, y_test);
   take_up(model, x_train.samples(), batch, options.quick ? 1 : options.epochs > 0 ? options.epochs : kEpochs, fit);
-  return train(options, model, x_train, y_train, fit);
+  TraceOptions trace;
+  if (!options.trace.empty()) trace.class_names(reuters_label_names()).words(reuters_words()).samples(5);
+  return train(options, model, x_train, y_train, fit, trace);
 }
 
 }  // namespace lockstep::cli

@@ -105,7 +105,6 @@ void be_quiet_unless_first(RunOptions& options) {
   const int worker = this_worker();
   if (worker == 0) return;
   options.save.clear();
-  if (!options.trace.empty()) options.trace += ".worker" + std::to_string(worker);
   std::fflush(stdout);
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere >= 0) dup2(nowhere, 1);

@@ -53,6 +53,7 @@ Array MirroredStep::forward_now(int replica, const Array& x) {
       if (!state.broken.empty()) state.guarded([] {});
       if (!state.mirrored) replicate();
       state.mode = Mode::training;
+      state.begin_trace();
       state.deadline.emplace(state.options.deadline_seconds);
       state.board.reset(state.buckets.size() + (state.averages_state() ? 1 : 0), state.replicas());
       state.group.begin(state.replicas(), *state.deadline);

@@ -46,6 +46,25 @@ struct Traffic {
   std::int64_t bytes = 0;
 };
 
+// One message of a collective: what one replica gets from another, to add it to its own or to keep it.
+struct Message {
+  int from = 0, to = 0;     // replicas
+  int round = 0;            // messages of a round may be under way at once
+  int chunk = 0;            // which of `chunks` equal parts of the buffer
+  int chunks = 1;
+  std::int64_t bytes = 0;
+  bool adds = false;
+};
+
+// Is told of every message while it is issued, between `begin` and `end` on the receiver's stream. `place` is the receiver's: what it has
+// there before, and then the result.
+class MessageWatcher {
+ public:
+  virtual ~MessageWatcher() = default;
+  virtual void begin(const Message& message, const Stream& stream, const Tensor& place) = 0;
+  virtual void end(const Message& message, const Stream& stream, const Tensor& place) = 0;
+};
+
 // Everything is asynchronous: ordered behind what each participant's stream holds, and before what comes after it. Called by
 // one thread for all replicas of this process, so an event is always recorded before somebody waits for it.
 class CrossDeviceOps {
@@ -67,6 +86,26 @@ class CrossDeviceOps {
   }
   virtual void check() {}  // throws when another worker is lost
   virtual void abort() {}  // nothing more will be reduced: lets go of whoever waits
+
+  // For a trace; null: nobody watches. NCCL's messages are its own affair.
+  void watch(MessageWatcher* watcher) { watcher_ = watcher; }
+
+ protected:
+  template <typename Action>
+  void deliver(const Message& message, const Stream& stream, const Tensor& place, Action&& action) {
+    if (watcher_ == nullptr) return std::forward<Action>(action)();
+    watcher_->begin(message, stream, place);
+    try {
+      std::forward<Action>(action)();
+    } catch (...) {
+      watcher_->end(message, stream, Tensor());
+      throw;
+    }
+    watcher_->end(message, stream, place);
+  }
+
+ private:
+  MessageWatcher* watcher_ = nullptr;
 };
 
 std::unique_ptr<CrossDeviceOps> make_cross_device_ops(const std::string& name);  // one of the names below

@@ -106,7 +106,7 @@ Span MirroredStep::State::span(Phase phase, int replica) const {
   Span span;
   span.phase = phase;
   span.name = to_string(phase);
-  span.replica = replica;
+  span.replica = place().first_replica + replica;
   span.step = step();
   return span;
 }
@@ -246,6 +246,7 @@ void MirroredStep::train(const Array& x, const Array& y, const Array& weights) {
   state.guarded([&] {
     state.begin(Mode::training, x, y, weights);
     if (!state.mirrored) replicate();
+    state.begin_trace();
     shard(x, y);
     local_gradients();
     all_reduce();
@@ -355,7 +356,10 @@ MirroredStep::Totals MirroredStep::totals(bool all_workers) {
 }
 
 void MirroredStep::clear_totals() {
-  for (ReplicaPart& part : state_->parts) part.replica.clear_sums();
+  for (ReplicaPart& part : state_->parts) {
+    part.replica.clear_sums();
+    part.sums_cleared = true;
+  }
   state_->samples = 0;
   state_->weight_sum = 0;
 }

@@ -56,6 +56,7 @@ class MirroredStep {
                     std::vector<std::shared_ptr<MetricImpl>> metrics, std::size_t weighted = 0);
 
   void set_tracer(Tracer* tracer);  // null: no tracing
+  std::string about() const;        // JSON for a trace: devices, algorithm, layers, variables, buckets
   void set_check_mirrored(bool yes);
   void set_seed(std::uint64_t seed);  // of what random layers draw from now on
 

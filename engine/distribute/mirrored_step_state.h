@@ -40,6 +40,13 @@ struct ReplicaPart {
   Program* program = nullptr;  // for this step; null when the shard is empty
   Tensor label_view;           // (shard.count, ...)
   Tensor weight_view;          // (shard.count), not defined where samples have no weights
+
+  // For the trace, of a step that is looked into. What is read comes to the host on its own; it is there after the barrier.
+  Buffer norms;                                            // sums of squares, by bucket, before and behind the all-reduce
+  std::vector<const double*> norms_before, norms_after;    // by bucket
+  const float* losses_read = nullptr;                      // of the first samples
+  double loss_before = 0;                                  // the running sum when the step began
+  bool sums_cleared = true;                                // since loss_sum was last written
 };
 
 // Grows, never shrinks: after the largest shard was seen a step allocates nothing.
@@ -88,6 +95,7 @@ struct MirroredStep::State {
   std::optional<Deadline> deadline;
   BucketBoard board;
   StepReplicaGroup group;  // for layers that sum over replicas
+  bool inspecting = false;  // the step under way is traced, and closely
   bool updating = false;   // some replicas may have the new weights and others not
   std::string broken;      // why nothing more can be done, once a replica did not come back
 
@@ -135,7 +143,13 @@ struct MirroredStep::State {
   void bucket_ready(ReplicaPart& part, std::size_t bucket);
   void no_gradients(ReplicaPart& part);
   void weigh_state(ReplicaPart& part, double weight);
-  Traffic gather_rows(SparseExchange& exchange, int variable);
+  Traffic gather_rows(SparseExchange& exchange, int variable, MessageWatcher* watcher);
+  // See step_trace.cc.
+  static constexpr std::int64_t kLossesShown = 64;
+  void begin_trace();
+  void trace_samples();
+  void trace_figures_of_step();
+  void measure_norm(ReplicaPart& part, const Stream& stream, std::size_t bucket, bool after);
   // Waits for everything the replicas issued so far, on both streams.
   void wait_for_gpus(Phase phase);
   std::string who_is_late(const std::vector<const ReplicaPart*>& late, Phase phase) const;

@@ -3,19 +3,22 @@
 // One thread issues for all replicas, so an event is always recorded before somebody waits for it, and collectives are in the same order
 // everywhere: no replica can wait for one that takes another path. Behind the last bucket comes the state (moving statistics), weighted
 // by samples in phase 3.
+#include <optional>
+
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
+#include "step_trace.h"
 
 namespace lockstep {
 
 // The sums of a sparse gradient, and of its squares where the optimizer wants them, over the rows in use.
-Traffic MirroredStep::State::gather_rows(SparseExchange& exchange, int variable) {
+Traffic MirroredStep::State::gather_rows(SparseExchange& exchange, int variable, MessageWatcher* watcher) {
   std::vector<Tensor> gradients, squares;
   for (ReplicaPart& part : parts) {
     gradients.push_back(part.replica.variables().gradient(variable));
     if (const Tensor sums = part.replica.variables().squares(variable); sums.defined()) squares.push_back(sums);
   }
-  const Traffic traffic = exchange.run(gradients);
+  const Traffic traffic = exchange.run(gradients, watcher);
   if (squares.empty()) return traffic;
   const Traffic second = exchange.run(squares);
   return {traffic.messages + second.messages, traffic.bytes + second.bytes};
@@ -24,6 +27,7 @@ Traffic MirroredStep::State::gather_rows(SparseExchange& exchange, int variable)
 void MirroredStep::all_reduce() {
   State& state = *state_;
   Tracer* tracer = state.step_tracer();
+  state.trace_samples();
   const std::size_t first = state.updates() ? 0 : state.buckets.size();  // gradients that wait for more stay where they are
   for (std::size_t b = first; b < state.buckets.size() + (state.averages_state() ? 1 : 0); ++b) {
     const bool gradients = b < state.buckets.size();
@@ -49,9 +53,16 @@ void MirroredStep::all_reduce() {
       participants.push_back({&part.replica.gpu(), &stream, summed});
     }
     Traffic traffic;
+    std::optional<TracedMessages> messages;
+    if (tracer)
+      messages.emplace(*tracer, state.span(Phase::all_reduce, 0), b, state.place().first_replica, state.inspecting);
+    MessageWatcher* watcher = messages ? &*messages : nullptr;
+    state.cross_device_ops->watch(watcher);
+    const std::unique_ptr<CrossDeviceOps, void (*)(CrossDeviceOps*)> until_the_end(state.cross_device_ops.get(),
+                                                                                  [](CrossDeviceOps* ops) { ops->watch(nullptr); });
     try {
-      traffic =
-          exchange != nullptr ? state.gather_rows(*exchange, state.buckets[b].sparse) : state.cross_device_ops->all_reduce(participants);
+      traffic = exchange != nullptr ? state.gather_rows(*exchange, state.buckets[b].sparse, watcher)
+                                    : state.cross_device_ops->all_reduce(participants);
     } catch (const ReplicaError& error) {
       throw Error("replica " + std::to_string(error.replica) + ", " + state.where(Phase::all_reduce) + ", " + what + ": " + error.what());
     } catch (const std::exception& error) {
@@ -67,6 +78,8 @@ void MirroredStep::all_reduce() {
                        {"bytes of all replicas", std::to_string(traffic.bytes)},
                        {"variables", gradients ? state.bucket_contents[b] : json_text("moving statistics")}};
     }
+    spans.clear();
+    if (state.inspecting && gradients) state.measure_norm(state.parts.front(), state.parts.front().replica.gpu().communication(), b, true);
   }
   // Backward made them before it reported the variable, so behind the last bucket's event they are all there.
   for (std::size_t b = 0; b < state.buckets.size(); ++b) {

@@ -124,18 +124,27 @@ std::vector<std::uint64_t> MirroredStep::checksums() {
 void MirroredStep::barrier() {
   State& state = *state_;
   state.wait_for_gpus(Phase::barrier);
-  Details details;
-  if (state.options.check_mirrored)
-    details = {{"checksum of every replica", json_text(hexadecimal(state.require_mirrored(Phase::barrier)))}};
+  std::vector<std::uint64_t> words;
+  if (state.options.check_mirrored) words.assign(state.parts.size(), state.require_mirrored(Phase::barrier));
   if (!state.tracer) return;
   // A replica arrives when its GPU is done and leaves when all have arrived (and were compared).
+  state.trace_figures_of_step();
   state.tracer->resolve();
+  std::vector<std::int64_t> arrived;
+  for (ReplicaPart& part : state.parts) arrived.push_back(state.tracer->device_end_ns(state.span(Phase::barrier, part.replica.index()).replica));
+  if (state.inspecting && words.empty())
+    for (const std::vector<Fingerprint>& one : state.fingerprints(Phase::barrier)) words.push_back(combined(one));
   const std::int64_t now = state.tracer->now_ns();
-  for (ReplicaPart& part : state.parts) {
-    Span span = state.span(Phase::barrier, part.replica.index());
-    span.begin_ns = std::min(now, state.tracer->device_end_ns(part.replica.index()));
+  for (std::size_t r = 0; r < state.parts.size(); ++r) {
+    Span span = state.span(Phase::barrier, static_cast<int>(r));
+    span.begin_ns = std::min(now, arrived[r]);
     span.end_ns = now;
-    span.details = details;
+    const Arena& arena = state.parts[r].replica.gpu().arena();
+    span.details = {{"memory used", std::to_string(arena.used())},
+                    {"memory peak", std::to_string(arena.peak())},
+                    {"memory limit", std::to_string(arena.limit())}};
+    if (!words.empty()) span.details.emplace_back("checksum", json_text(hexadecimal(words[r])));
+    if (state.inspecting) span.details.emplace_back("inspected", "true");
     state.tracer->host_span(std::move(span));
   }
 }

@@ -7,11 +7,13 @@
 // batch, and phase 4 sums: the weighted mean, the same bits everywhere. A moving update is linear, so this equals keeping the copies
 // apart and averaging them when they are read. A replica without samples has weight 0.
 #include <algorithm>
+#include <optional>
 
 #include "cross_entropy.h"
 #include "elementwise.h"
 #include "mirrored_step_state.h"
 #include "pointwise.h"
+#include "step_trace.h"
 
 namespace lockstep {
 namespace {
@@ -39,6 +41,7 @@ void MirroredStep::State::bucket_ready(ReplicaPart& part, std::size_t bucket) {
       ops::scale_and_shift(context, now, now, 1.0F / static_cast<float>(accumulation()), 0);
     }
   }
+  if (inspecting) measure_norm(part, *context.stream, bucket, false);
   part.bucket_ready[bucket].record(*context.stream);
   board.arrive(bucket);
 }
@@ -78,6 +81,7 @@ void MirroredStep::local_gradients() {
     Tracer* tracer = state.step_tracer();
     const Span span = state.span(Phase::local_gradients, r);
     const DeviceSpan whole(tracer, stream, span);
+    const HostSpan issuing(tracer, part_of(span, "issuing"));
 
     const auto share = [&] { return static_cast<double>(part.shard.count) / static_cast<double>(state.x.samples()); };
     if (!part.program) {
@@ -88,6 +92,10 @@ void MirroredStep::local_gradients() {
     Program& program = *part.program;
     const StepInfo info = state.info(part);
     const Tensor losses(part.losses.raw(), {part.shard.count});
+    std::optional<TracedLayers> layers;
+    if (tracer && (state.inspecting || !state.options.graphs)) layers.emplace(*tracer, stream, span);
+    program.watch(layers ? &*layers : nullptr);
+    const std::unique_ptr<Program, void (*)(Program*)> until_the_end(&program, [](Program* one) { one->watch(nullptr); });
     {
       const DeviceSpan forward(tracer, stream, part_of(span, "forward"));
       program.forward(info);
@@ -100,7 +108,11 @@ void MirroredStep::local_gradients() {
         ops::weigh_samples(context, part.weight_view, losses, training ? gradient : Tensor());
       }
       ops::add_to_sum(context, losses, part.replica.sums(), 0);
+      if (state.inspecting && training)
+        part.losses_read = static_cast<const float*>(tracer->read(
+            stream, losses.raw(), static_cast<std::size_t>(std::min(part.shard.count, State::kLossesShown)) * sizeof(float)));
       if (training) {
+        part.sums_cleared = false;
         part.loss_sum.copy_from(part.replica.sums(), stream);
         part.loss_known.record(stream);
       }

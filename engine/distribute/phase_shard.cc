@@ -38,6 +38,11 @@ void check_batch(const Array& x, const Array& y, const Array& weights, const Gra
   loss->check_labels(y, graph.output());
 }
 
+Span staging_span(Span span) {
+  span.name = "staging";
+  return span;
+}
+
 }  // namespace
 
 void reserve(ReplicaPart& part, Buffer& buffer, std::size_t bytes, const char* what) {
@@ -70,7 +75,14 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
         part.shard = state.shards[static_cast<std::size_t>(r)];
         part.program = nullptr;
         Tracer* tracer = state.step_tracer();
-        const std::int64_t begin_ns = tracer ? tracer->now_ns() : 0;
+        const Stream& stream = part.replica.gpu().compute();
+        if (tracer) {
+          Span replicated = state.span(Phase::replicate, r);
+          replicated.details = {{"bytes", "0"}, {"note", json_text("the variables are mirrored already")}};
+          const DeviceSpan nothing_moves(tracer, stream, std::move(replicated));
+        }
+        DeviceSpan span(tracer, stream, state.span(Phase::shard, r));
+        const HostSpan staging(tracer, staging_span(state.span(Phase::shard, r)));
         std::size_t x_bytes = 0;
         std::size_t y_bytes = 0;
         std::size_t w_bytes = 0;
@@ -113,18 +125,10 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
           for (const auto& exchange : state.exchanges)
             if (exchange) exchange->upload(r, *state.deadline);
         if (tracer) {
-          Span replicated = state.span(Phase::replicate, r);
-          replicated.begin_ns = replicated.end_ns = begin_ns;
-          replicated.details = {{"bytes", "0"}, {"note", json_text("the variables are mirrored already")}};
-          tracer->host_span(std::move(replicated));
-          Span span = state.span(Phase::shard, r);
-          span.begin_ns = begin_ns;
-          span.end_ns = tracer->now_ns();
           span.details = {{"first sample", std::to_string(part.shard.first)},
                           {"samples", std::to_string(part.shard.count)},
                           {"global batch", std::to_string(state.x.samples())},
                           {"bytes", std::to_string(x_bytes + y_bytes + w_bytes)}};
-          tracer->host_span(std::move(span));
         }
       },
       *state.deadline);

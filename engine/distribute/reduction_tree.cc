@@ -43,15 +43,19 @@ Traffic ReductionTree::all_reduce(const std::vector<Participant>& participants) 
   const auto record = [&](std::vector<Event>& events, std::size_t replica) {
     on_behalf_of(replica, [&] { events[replica].record(*participants[replica].stream); });
   };
-  for (const auto& [up, down] : edges_) {
+  int round = 0;
+  for (const Edge& edge : edges_) {
+    const int up = edge.parent, down = edge.child;
     const auto parent = static_cast<std::size_t>(up);
     const auto child = static_cast<std::size_t>(down);
     record(ready_, child);
     on_behalf_of(parent, [&] {
       const Participant& receiver = participants[parent];
       receiver.stream->wait(ready_[child]);
-      add_between({receiver.gpu, receiver.stream, {}}, *participants[child].gpu, participants[child].buffer, receiver.buffer,
-                  staging_[parent]);
+      deliver({down, up, round++, 0, 1, bytes, true}, *receiver.stream, receiver.buffer, [&] {
+        add_between({receiver.gpu, receiver.stream, {}}, *participants[child].gpu, participants[child].buffer, receiver.buffer,
+                    staging_[parent]);
+      });
     });
   }
   for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge) {
@@ -61,8 +65,10 @@ Traffic ReductionTree::all_reduce(const std::vector<Participant>& participants) 
     on_behalf_of(child, [&] {
       const Participant& receiver = participants[child];
       receiver.stream->wait(ready_[parent]);
-      copy_between(*receiver.stream, *participants[parent].gpu, participants[parent].buffer.raw(), *receiver.gpu, receiver.buffer.raw(),
-                   bytes);
+      deliver({edge->parent, edge->child, round++, 0, 1, bytes, false}, *receiver.stream, receiver.buffer, [&] {
+        copy_between(*receiver.stream, *participants[parent].gpu, participants[parent].buffer.raw(), *receiver.gpu, receiver.buffer.raw(),
+                     bytes);
+      });
     });
     record(read_, child);
   }

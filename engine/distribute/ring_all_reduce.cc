@@ -50,7 +50,7 @@ Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participant
     for (std::size_t r = 0; r < participants.size(); ++r) on_behalf_of(r, [&] { ready_[r].record(*participants[r].stream); });
   };
   // Replica r takes one chunk from its left neighbour, to add it to its own or to keep it.
-  const auto pull_now = [&](int r, std::size_t chunk, bool add) {
+  const auto pull_now = [&](int r, std::size_t chunk, bool add, int round) {
     const Participant& receiver = participants[at(r)];
     const Participant& sender = participants[at(r - 1)];
     receiver.stream->wait(ready_[at(r - 1)]);
@@ -58,23 +58,28 @@ Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participant
     const Tensor to = chunk_of(at(r), chunk);
     const auto bytes = static_cast<std::int64_t>(to.bytes());
     if (bytes == 0) return;
-    if (add) {
-      add_between({receiver.gpu, receiver.stream, {}}, *sender.gpu, from, to, staging_[at(r)]);
-    } else {
-      copy_between(*receiver.stream, *sender.gpu, from.raw(), *receiver.gpu, to.raw(), bytes);
-    }
+    const Message message{static_cast<int>(at(r - 1)), r, round, static_cast<int>(chunk), n, bytes, add};
+    deliver(message, *receiver.stream, to, [&] {
+      if (add) {
+        add_between({receiver.gpu, receiver.stream, {}}, *sender.gpu, from, to, staging_[at(r)]);
+      } else {
+        copy_between(*receiver.stream, *sender.gpu, from.raw(), *receiver.gpu, to.raw(), bytes);
+      }
+    });
     ++traffic.messages;
     traffic.bytes += bytes;
   };
-  const auto pull = [&](int r, std::size_t chunk, bool add) { on_behalf_of(at(r), [&] { pull_now(r, chunk, add); }); };
+  const auto pull = [&](int r, std::size_t chunk, bool add, int round) {
+    on_behalf_of(at(r), [&] { pull_now(r, chunk, add, round); });
+  };
 
   record_all();
   for (int step = 0; step < n - 1; ++step) {  // reduce-scatter
-    for (int r = 0; r < n; ++r) pull(r, at(r - 1 - step), true);
+    for (int r = 0; r < n; ++r) pull(r, at(r - 1 - step), true, step);
     record_all();
   }
   for (int step = 0; step < n - 1; ++step) {  // all-gather
-    for (int r = 0; r < n; ++r) pull(r, at(r - step), false);
+    for (int r = 0; r < n; ++r) pull(r, at(r - step), false, n - 1 + step);
     record_all();
   }
   for (int r = 0; r < n; ++r)  // the right neighbour has read my last chunk

@@ -85,7 +85,7 @@ void SparseExchange::upload(int replica, const Deadline& deadline) {
   part.staging.issued(part.gpu->compute());
 }
 
-Traffic SparseExchange::run(const std::vector<Tensor>& gradients) {
+Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher* watcher) {
   Traffic traffic;
   const auto replicas = static_cast<std::int64_t>(parts_.size());
   const std::int64_t share = in_use_.most * columns_;
@@ -106,7 +106,11 @@ Traffic SparseExchange::run(const std::vector<Tensor>& gradients) {
       if (from == to) continue;
       stream.wait(parts_[from].packed_ready);
       const auto r = static_cast<std::int64_t>(from);
+      const Message message{static_cast<int>(from),     static_cast<int>(to), 0,    static_cast<int>(from),
+                            static_cast<int>(replicas), share * 4,            false};
+      if (watcher != nullptr) watcher->begin(message, stream, Tensor());
       copy_between(stream, *parts_[from].gpu, of(parts_[from], r).raw(), *reader.gpu, of(reader, r).raw(), share * 4);
+      if (watcher != nullptr) watcher->end(message, stream, of(reader, r).reshaped({share}));
       ++traffic.messages;
       traffic.bytes += share * 4;
     }

@@ -41,7 +41,7 @@ class SparseExchange {
   // The lists of rows to a replica's GPU, on its compute stream. Called by the replica's own thread.
   void upload(int replica, const Deadline& deadline);
   // On the communication streams, behind what they wait for: gradients become their sums. One (rows, columns) tensor a replica.
-  Traffic run(const std::vector<Tensor>& gradients);
+  Traffic run(const std::vector<Tensor>& gradients, MessageWatcher* watcher = nullptr);
 
  private:
   struct Part {

@@ -142,9 +142,29 @@ struct Program::State {
       if (sum.step == static_cast<int>(i)) ops::add(plain, sum.from, sum.to);
   }
 
+  // Runs what a layer issues; whoever watches is told. Times are those of the plan: see program_plan.h.
+  template <typename Action>
+  void watched(std::size_t i, bool is_backward, Action&& action) {
+    if (watcher == nullptr || plan.steps[i].layer == nullptr) return action();
+    if (live.empty()) {
+      live.resize(2 * plan.steps.size() + 2);
+      for (const Lifetime& one : plan.lifetimes)
+        for (int time = one.first; time <= one.last && time < static_cast<int>(live.size()); ++time)
+          live[static_cast<std::size_t>(time)] += one.bytes;
+    }
+    watcher->begin(*plan.steps[i].layer, is_backward, live[is_backward ? 2 * plan.steps.size() + 1 - i : i + 1]);
+    try {
+      action();
+    } catch (...) {
+      watcher->end();
+      throw;
+    }
+    watcher->end();
+  }
+
   // With graphs or, where they are not wanted, every operation by itself.
   void run(PassGraphs& graphs, const PassGraphs::Pass& pass, const PassGraphs::Ready& ready, bool followed) const {
-    if (segment_ends != nullptr && !followed) return graphs.run(pass, *segment_ends, ready);
+    if (segment_ends != nullptr && !followed && watcher == nullptr) return graphs.run(pass, *segment_ends, ready);
     for (std::size_t k = 0; k < pass.steps; ++k) pass.issue(k, ready);
   }
 
@@ -165,6 +185,8 @@ struct Program::State {
 
   const std::vector<bool>* segment_ends = nullptr;  // null: no graphs
   std::uint64_t variable_generation = 0;
+  LayerWatcher* watcher = nullptr;
+  std::vector<std::size_t> live;  // bytes, by time of the plan; made for the first who watches
   PassGraphs forward_graphs;
   std::array<PassGraphs, 2> backward_graphs;  // from the output, from the logits
 };
@@ -191,7 +213,7 @@ void Program::forward(const StepInfo& info, const std::function<void(const Layer
   pass.fixed = [&](std::size_t i) { return s.same_every_step(i); };
   pass.issue = [&](std::size_t i, const PassGraphs::Ready&) {
     if (!s.plan.steps[i].op) return;
-    s.forward(i, &info);
+    s.watched(i, false, [&] { s.forward(i, &info); });
     if (after) after(*s.plan.steps[i].layer, s.runs[i].forward.output);
   };
   pass.capture = [&](std::size_t i, const PassGraphs::Ready&) { s.forward(i, nullptr); };
@@ -217,7 +239,11 @@ void Program::backward(const StepInfo& info, bool from_logits, const std::functi
   pass.stream = s.plain.stream;
   pass.steps = s.plan.steps.size();
   pass.fixed = [&](std::size_t k) { return s.same_every_step(last - k); };
-  pass.issue = [&](std::size_t k, const PassGraphs::Ready& done) { s.backward(last - k, &info, last - k == skipped, done); };
+  pass.issue = [&](std::size_t k, const PassGraphs::Ready& done) {
+    const std::size_t i = last - k;
+    if (!s.plan.steps[i].runs_backward || !s.plan.steps[i].op) return s.backward(i, &info, i == skipped, done);
+    s.watched(i, true, [&] { s.backward(i, &info, i == skipped, done); });
+  };
   pass.capture = [&](std::size_t k, const PassGraphs::Ready& done) { s.backward(last - k, nullptr, last - k == skipped, done); };
   s.run(s.backward_graphs[from_logits ? 1 : 0], pass, report, false);
   if (reported != order.size()) throw Error("Backward ended before every gradient was reported");
@@ -228,6 +254,8 @@ void Program::use_graphs(const std::vector<bool>* segment_ends) {
   state_->segment_ends = segment_ends;
   state_->forget_graphs();
 }
+
+void Program::watch(LayerWatcher* watcher) { state_->watcher = watcher; }
 
 int Program::graphs() const {
   return state_->forward_graphs.graphs() + state_->backward_graphs[0].graphs() + state_->backward_graphs[1].graphs();

@@ -43,6 +43,15 @@ class Workspace {
   std::uint64_t generation_ = 0;
 };
 
+// Is told before and after the operations of each layer are issued, so that a trace can show them.
+class LayerWatcher {
+ public:
+  virtual ~LayerWatcher() = default;
+  // `live_bytes`: activations and gradients that the memory plan keeps at this time.
+  virtual void begin(const LayerImpl& layer, bool backward, std::size_t live_bytes) = 0;
+  virtual void end() = 0;
+};
+
 class Program {
  public:
   Program(const Graph& graph, VariableStore& variables, Workspace& workspace, std::int64_t batch, Mode mode);
@@ -68,6 +77,9 @@ class Program {
   // not wait for more of backward to be issued. Null: every operation is issued by itself. The results are the same, bit for bit.
   void use_graphs(const std::vector<bool>* segment_ends);
   int graphs() const;  // captured so far
+
+  // Null: nobody. While somebody watches, every operation is issued by itself.
+  void watch(LayerWatcher* watcher);
 
  private:
   struct State;

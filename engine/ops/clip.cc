@@ -7,7 +7,7 @@
 namespace lockstep::ops {
 namespace {
 
-constexpr std::int64_t kParts = 64;
+constexpr std::int64_t kParts = kSquareSums;
 
 }  // namespace
 
@@ -25,6 +25,11 @@ void clip_norm(const OpContext& context, float limit, const Tensor& x) {
   launch(*context.stream, "square_sums", kernels::clip_cost(x.size()), grid_for_rows(kParts, 64), kernels::square_sums, x.read(), parts);
   launch(*context.stream, "clip_norm", kernels::clip_cost(x.size()), grid_for_rows((x.size() + 4095) / 4096, 256), kernels::clip_norm,
          limit, parts, x.view());
+}
+
+void square_sums(const OpContext& context, const Tensor& x, double* parts) {
+  launch(*context.stream, "square_sums", kernels::clip_cost(x.size()), grid_for_rows(kSquareSums, 64), kernels::square_sums, x.read(),
+         View<double>{parts, kSquareSums});
 }
 
 }  // namespace lockstep::ops

@@ -9,6 +9,8 @@
 #include "model_impl.h"
 #include "progress.h"
 #include "strategy_impl.h"
+#include "trace_impl.h"
+#include "trace_run.h"
 
 namespace lockstep {
 
@@ -119,7 +121,7 @@ class Training {
   }
 
   void after_batch(int epoch, std::int64_t done, std::int64_t samples) {
-    if (impl_.tracer && ++traced_ == options_.trace_steps_) finish_trace();
+    if (tracing_ && ++traced_ == options_.trace_options_.steps_) finish_trace();
     bar_.count(samples);
     history_.samples += samples;
     if (bar_.due()) bar_.show(done, impl_.logs(false));  // workers come to this at different times
@@ -167,9 +169,13 @@ class Training {
   }
 
   void start_trace() {
-    if (options_.trace_path_.empty()) return;
+    if (options_.trace_paths_.empty() && options_.traces_.empty()) return;
+    for (const std::string& path : options_.trace_paths_) check_trace_path(path);
+    const TraceOptions& wanted = options_.trace_options_;
     tracing_ = true;
-    impl_.tracer = std::make_unique<Tracer>();
+    impl_.tracer = std::make_unique<Tracer>(trace_clock_from_environment());
+    impl_.tracer->set_inspected_steps(wanted.inspect_);
+    impl_.tracer->set_samples_to_keep(wanted.samples_);
     impl_.step->set_tracer(impl_.tracer.get());
     impl_.step->replicate();  // so that the trace begins where a mirrored program begins
   }
@@ -179,7 +185,18 @@ class Training {
     tracing_ = false;
     impl_.step->set_tracer(nullptr);
     impl_.tracer->resolve();
-    impl_.tracer->write_chrome_json(options_.trace_path_);
+    const TraceOptions& wanted = options_.trace_options_;
+    const int worker = impl_.strategy.worker();
+    Trace trace;
+    TraceContents& contents = trace.impl_->contents;
+    contents = impl_.tracer->contents();
+    contents.about = describe_run(impl_.step->about(), wanted.title_.empty() ? impl_.name : wanted.title_, impl_.tracer->clock(),
+                                  wanted.class_names_, wanted.words_, contents.samples);
+    contents.worker = worker;
+    for (const std::string& path : options_.trace_paths_) trace.save(path_for_worker(path, worker));
+    for (const Trace& one : options_.traces_) one.impl_->contents = contents;
+    impl_.trace = std::move(trace);
+    impl_.tracer.reset();
   }
 
   Model& model_;

@@ -150,7 +150,7 @@ std::vector<std::uint64_t> Model::checksums() const {
   return impl_->step->checksums();
 }
 
-std::string Model::phase_summary() const { return impl_->tracer ? impl_->tracer->phase_summary() : std::string(); }
+Trace Model::trace() const { return impl_->trace; }
 
 std::vector<NamedArray> Model::get_weights() const {
   impl_->require_built("get_weights");

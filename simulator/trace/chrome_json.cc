@@ -1,18 +1,18 @@
 // Spans as Chrome trace events (the "Trace Event Format"): Perfetto and chrome://tracing open the file as it is.
 //
 // A process is a worker, a thread is one of a replica's three tracks: host, compute stream, communication stream. Arrows (flow events)
-// lead from a shard to the gradients made from it, and from the last all-reduce to the update that uses it.
-#include <unistd.h>
-
+// lead from a shard to the gradients made from it, from each message's sender to its receiver, and from the last all-reduce to the update
+// that uses it. Counters show how much memory of each replica is live.
+#include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
-#include "lockstep/error.h"
-#include "phase_figures.h"
+#include "figures.h"
+#include "trace_contents.h"
 
 namespace lockstep {
 
@@ -20,9 +20,9 @@ std::string json_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-namespace {
+std::string json_number(double value) { return std::isfinite(value) ? nlohmann::json(value).dump() : "null"; }
 
-constexpr int kWorker = 1;  // process id of worker 0: viewers treat 0 as "unknown"
+namespace {
 
 enum class Track { host, compute, communication };
 constexpr std::array<const char*, 3> kTrackNames = {"host", "compute", "communication"};
@@ -47,11 +47,11 @@ std::string microseconds(std::int64_t ns) {
 // The array of events, one on a line.
 class Events {
  public:
-  explicit Events(std::ostream& out) : out_(out) {}
+  Events(std::ostream& out, int worker) : out_(out), process_(worker + 1) {}  // viewers treat process 0 as "unknown"
 
   // Starts an event; the caller writes ",name:value" for what is left and `end`.
   std::ostream& begin(const char* kind, int thread) {
-    out_ << (first_ ? "\n" : ",\n") << R"({"ph":")" << kind << R"(","pid":)" << kWorker << R"(,"tid":)" << thread;
+    out_ << (first_ ? "\n" : ",\n") << R"({"ph":")" << kind << R"(","pid":)" << process_ << R"(,"tid":)" << thread;
     first_ = false;
     return out_;
   }
@@ -60,29 +60,34 @@ class Events {
   void name(const char* kind, int thread, const std::string& text) {
     begin("M", thread) << R"(,"name":")" << kind << R"(","args":{"name":)" << json_text(text) << "}" << end;
   }
-  void sort_index(int thread) { begin("M", thread) << R"(,"name":"thread_sort_index","args":{"sort_index":)" << thread << "}" << end; }
+  void sort_index(const char* kind, int thread, int index) {
+    begin("M", thread) << R"(,"name":")" << kind << R"(","args":{"sort_index":)" << index << "}" << end;
+  }
 
  private:
   std::ostream& out_;
+  int process_;
   bool first_ = true;
 };
 
-void write_names(Events& events, const std::vector<Span>& spans) {
-  events.name("process_name", 0, "worker 0");
+void write_names(Events& events, const TraceContents& contents) {
+  events.name("process_name", 0, "worker " + std::to_string(contents.worker));
+  events.sort_index("process_sort_index", 0, contents.worker);
   std::set<std::pair<int, Track>> tracks;
-  for (const Span& span : spans) tracks.emplace(span.replica, track_of(span));
+  for (const Span& span : contents.spans) tracks.emplace(span.replica, track_of(span));
   for (const auto& [replica, track] : tracks) {
     const int thread = thread_id(replica, track);
     events.name("thread_name", thread, "replica " + std::to_string(replica) + " " + kTrackNames[static_cast<std::size_t>(track)]);
-    events.sort_index(thread);
+    events.sort_index("thread_sort_index", thread, thread);
   }
 }
 
 void write_slice(Events& events, const Span& span) {
   std::ostream& out = events.begin("X", thread_id(span.replica, track_of(span)));
   out << R"(,"name":)" << json_text(span.name) << R"(,"cat":)" << json_text(to_string(span.phase)) << R"(,"ts":)"
-      << microseconds(span.begin_ns) << R"(,"dur":)" << microseconds(span.end_ns - span.begin_ns) << R"(,"cname":")"
-      << kColours[static_cast<std::size_t>(span.phase)] << R"(","args":{"step":)" << span.step << R"(,"replica":)" << span.replica;
+      << microseconds(span.begin_ns) << R"(,"dur":)" << microseconds(span.ns()) << R"(,"cname":")"
+      << kColours[static_cast<std::size_t>(span.phase)] << R"(","args":{"step":)" << span.step << R"(,"replica":)" << span.replica
+      << R"(,"depth":)" << span.depth;
   for (const auto& [name, value] : span.details) {
     out << "," << json_text(name) << ":" << (nlohmann::json::accept(value) ? value : json_text(value));
   }
@@ -90,66 +95,86 @@ void write_slice(Events& events, const Span& span) {
 }
 
 // One end of an arrow: it binds to the slice of that thread which encloses the time.
-void write_arrow_end(Events& events, const Span& span, const char* name, std::int64_t id, bool start) {
-  const std::int64_t at = start ? std::max(span.begin_ns, span.end_ns - 1) : span.begin_ns;
+void write_arrow_end(Events& events, const Span& span, const char* name, std::int64_t id, bool start, std::int64_t at) {
   std::ostream& out = events.begin(start ? "s" : "f", thread_id(span.replica, track_of(span)));
   if (!start) out << R"(,"bp":"e")";
   out << R"(,"name":")" << name << R"(","cat":"flow","id":)" << id << R"(,"ts":)" << microseconds(at) << Events::end;
 }
 
+class Arrows {
+ public:
+  explicit Arrows(Events& events) : events_(events) {}
+  void add(const Span* tail, const Span* head, const char* name) {
+    if (!tail || !head) return;
+    ++id_;
+    write_arrow_end(events_, *tail, name, id_, true, std::max(tail->begin_ns, tail->end_ns - 1));
+    write_arrow_end(events_, *head, name, id_, false, head->begin_ns);
+  }
+  // From where the sender's bucket began to the message's begin: what is sent lay there before.
+  void message(const Span* sender, const Span& message) {
+    if (!sender || sender->begin_ns > message.begin_ns) return;
+    ++id_;
+    write_arrow_end(events_, *sender, "message", id_, true, std::min(std::max(sender->begin_ns, sender->end_ns - 1), message.begin_ns));
+    write_arrow_end(events_, message, "message", id_, false, message.begin_ns);
+  }
+
+ private:
+  Events& events_;
+  std::int64_t id_ = 0;
+};
+
 void write_arrows(Events& events, const std::vector<Span>& spans) {
   std::map<std::pair<std::int64_t, int>, std::array<const Span*, 6>> cells;  // by step and replica; of several, the last
+  std::map<std::tuple<std::int64_t, int, std::string>, const Span*> buckets;
   for (const Span& span : spans) {
-    if (span.depth == 0) cells[{span.step, span.replica}][static_cast<std::size_t>(span.phase)] = &span;
+    if (span.depth > 0) continue;
+    cells[{span.step, span.replica}][static_cast<std::size_t>(span.phase)] = &span;
+    if (const std::string* bucket = span.detail("bucket")) buckets[{span.step, span.replica, *bucket}] = &span;
   }
-  std::int64_t id = 0;
+  Arrows arrows(events);
   for (const auto& [key, cell] : cells) {
-    const auto arrow = [&events, &id, &phases = cell](Phase from, Phase to, const char* name) {
-      const Span* tail = phases[static_cast<std::size_t>(from)];
-      const Span* head = phases[static_cast<std::size_t>(to)];
-      if (!tail || !head) return;
-      ++id;
-      write_arrow_end(events, *tail, name, id, true);
-      write_arrow_end(events, *head, name, id, false);
-    };
-    arrow(Phase::shard, Phase::local_gradients, "samples");
-    arrow(Phase::all_reduce, Phase::update, "summed gradients");
+    arrows.add(cell[static_cast<std::size_t>(Phase::shard)], cell[static_cast<std::size_t>(Phase::local_gradients)], "samples");
+    arrows.add(cell[static_cast<std::size_t>(Phase::all_reduce)], cell[static_cast<std::size_t>(Phase::update)], "summed gradients");
+  }
+  for (const Span& span : spans) {
+    const std::string* from = span.detail("from");
+    const std::string* bucket = span.detail("bucket");
+    if (span.depth == 0 || from == nullptr || bucket == nullptr) continue;
+    const auto sender = buckets.find({span.step, std::atoi(from->c_str()), *bucket});
+    arrows.message(sender == buckets.end() ? nullptr : sender->second, span);
   }
 }
 
-nlohmann::json summary(const std::vector<Span>& spans) {
-  const PhaseFigures figures = phase_figures(spans);
-  nlohmann::json phases;
-  for (std::size_t phase = 0; phase < kPhaseNames.size(); ++phase) phases[kPhaseNames[phase]] = figures.phase_ms[phase];
-  return {{"producer", "Lockstep"},          {"replicas", figures.replicas}, {"steps", figures.steps},
-          {"mean step ms", figures.step_ms}, {"mean ms by phase", phases},   {"mean exposed all-reduce ms", figures.exposed_all_reduce_ms}};
+void write_counters(Events& events, const std::vector<Span>& spans) {
+  for (const Span& span : spans) {
+    const std::string* live = span.detail("live bytes");
+    if (live == nullptr) continue;
+    events.begin("C", 0) << R"(,"name":"replica )" << span.replica << R"( live activations","ts":)" << microseconds(span.begin_ns)
+                         << R"(,"args":{"bytes":)" << *live << "}" << Events::end;
+  }
+  for (const Span& span : spans) {
+    const std::string* used = span.depth == 0 ? span.detail("memory used") : nullptr;
+    if (used == nullptr) continue;
+    events.begin("C", 0) << R"(,"name":"replica )" << span.replica << R"( memory used","ts":)" << microseconds(span.begin_ns)
+                         << R"(,"args":{"bytes":)" << *used << "}" << Events::end;
+  }
 }
 
 }  // namespace
 
-void Tracer::write_chrome_json(const std::string& path) const {
-  const std::vector<Span> all = spans();
-  const std::string temporary = path + ".partial." + std::to_string(getpid());
-  {
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    out << "{\"traceEvents\":[";
-    Events events(out);
-    write_names(events, all);
-    for (const Span& span : all) write_slice(events, span);
-    write_arrows(events, all);
-    out << "\n],\n\"displayTimeUnit\":\"ms\",\n\"otherData\":" << summary(all).dump() << "}\n";
-    out.close();
-    if (!out) {
-      std::remove(temporary.c_str());
-      throw Error("The trace could not be written to " + path + ": is the folder there, and is there room?");
-    }
-  }
-  std::error_code problem;
-  std::filesystem::rename(temporary, path, problem);
-  if (problem) {
-    std::remove(temporary.c_str());
-    throw Error("The trace could not be written to " + path + ": " + problem.message() + ".");
-  }
+std::string chrome_json(const TraceContents& contents) {
+  std::ostringstream out;
+  out << "{\"traceEvents\":[";
+  Events events(out, contents.worker);
+  write_names(events, contents);
+  for (const Span& span : contents.spans) write_slice(events, span);
+  write_arrows(events, contents.spans);
+  write_counters(events, contents.spans);
+  out << "\n],\n\"displayTimeUnit\":\"ms\",\n\"otherData\":{\"producer\":\"Lockstep\",\"worker\":" << contents.worker
+      << ",\n\"about\":" << contents.about << ",\n\"figures\":" << figures_json(trace_figures(contents.spans)) << ",\n\"samples\":[";
+  for (std::size_t i = 0; i < contents.samples.size(); ++i) out << (i ? ",\n" : "\n") << contents.samples[i];
+  out << "\n]}}\n";
+  return out.str();
 }
 
 }  // namespace lockstep

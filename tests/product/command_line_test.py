@@ -34,8 +34,8 @@ RUN = {
     "--save": [("nowhere/model.h5", "there is no folder"), ("model.pt", "ends in .keras, .h5 or .weights.h5")],
     "--backup-batches": [("0", WHOLE)],
     "--backup": [("", "is not the name of a folder"), ("a_file", "is a file, not a folder")],
-    "--trace": [("nowhere/step.json", "there is no folder"), (".", "is a folder")],
-    "--trace-steps": [("0", WHOLE)],
+    "--trace": [("nowhere/step.json", "there is no folder"), ("step.txt", "ends in .html or .json")],
+    "--trace-steps": [("0", WHOLE)], "--trace-inspect": [("-1", WHOLE)],
     "--quick": None, "--as-published": None, "--check-mirrored": None, "--json": None,
 }
 COMMANDS = {
@@ -51,6 +51,7 @@ COMMANDS = {
     "lesson": (["1"], {
         "--file": [("nothing.h", "there is no file")], "--work": [("a_file", "is a file, not a folder")], "--hint": None,
         "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None}),
+    "trace": (["a_file"], {}),
 }
 # Words that are wrong in other ways.
 OTHER = [
@@ -68,6 +69,8 @@ OTHER = [
     (["lesson", "four"], WHOLE),
     (["lesson", "4", "--all"], "can't be together with"),
     (["lesson", "--hint"], "is only for number"),
+    (["trace", "nothing.html"], "there is no file"),
+    (["run", "mnist", "--trace-steps", "3"], "only for --trace"),
 ]
 
 failures = []
@@ -118,7 +121,8 @@ for name, (right, options) in COMMANDS.items():
     expect_refusal([name, *right, "--no-such-option"], "is not known")
     for option, values in options.items():
         for value, sentence in values or [("=3", "is not known")]:
-            extra = {"--memory-limit": ["--logical", "2"], "--backup-batches": ["--backup", "folder"]}.get(option, [])
+            extra = {"--memory-limit": ["--logical", "2"], "--backup-batches": ["--backup", "folder"],
+                     "--trace-steps": ["--trace", "step.html"], "--trace-inspect": ["--trace", "step.html"]}.get(option, [])
             words = [option + value] if values is None else [option, value]
             if values:
                 expect_refusal([name, *right, *extra, *words], sentence)

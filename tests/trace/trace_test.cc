@@ -16,7 +16,8 @@
 #include "lockstep/error.h"
 #include "mirrored_step.h"
 #include "optim/adam.h"
-#include "phase_figures.h"
+#include "figures.h"
+#include "trace_impl.h"
 
 namespace lockstep {
 namespace {
@@ -39,15 +40,7 @@ void trace_some_steps(Tracer& tracer) {
   for (const std::int64_t n : batches) step.train(random_samples({6, 6, 1}, n, 1), labels(n, 3, 1));
 }
 
-nlohmann::json written(const Tracer& tracer) {
-  const std::string path =
-      (std::filesystem::temp_directory_path() / ("lockstep_trace_test_" + std::to_string(getpid()) + ".json")).string();
-  tracer.write_chrome_json(path);
-  std::ifstream in(path);
-  nlohmann::json json = nlohmann::json::parse(in);
-  std::filesystem::remove(path);
-  return json;
-}
+nlohmann::json written(const Tracer& tracer) { return nlohmann::json::parse(chrome_json(tracer.contents())); }
 
 const Span* find(const std::vector<Span>& spans, std::int64_t step, int replica, Phase phase, bool last = false) {
   const Span* found = nullptr;
@@ -100,7 +93,7 @@ TEST(Trace, SlicesOfOneTrackNestOrFollowOneAnother) {
   for (const auto& [track, spans] : tracks) {
     std::vector<Span> open;
     for (const Span& span : spans) {
-      while (!open.empty() && open.back().depth >= span.depth) {
+      while (!open.empty() && (open.back().depth >= span.depth || open.back().end_ns <= span.begin_ns)) {
         EXPECT_LE(open.back().end_ns, span.begin_ns) << open.back().name << " overlaps " << span.name;
         open.pop_back();
       }
@@ -122,7 +115,8 @@ TEST(Trace, ChromeJsonHasNamesSlicesAndArrows) {
   std::map<std::pair<std::int64_t, int>, std::set<std::string>> phases;
   std::map<std::string, std::map<std::int64_t, std::vector<nlohmann::json>>> arrows;
   bool process_named = false;
-  std::size_t slices = 0;
+  std::size_t slices = 0, messages = 0;
+  std::set<std::string> counters;
   for (const nlohmann::json& event : json.at("traceEvents")) {
     const std::string kind = event.at("ph");
     if (kind == "M" && event.at("name") == "process_name") process_named = event.at("args").at("name") == "worker 0";
@@ -133,17 +127,22 @@ TEST(Trace, ChromeJsonHasNamesSlicesAndArrows) {
       EXPECT_GE(event.at("ts").get<double>(), 0);
       EXPECT_GE(event.at("dur").get<double>(), 0);
       phases[{event.at("args").at("step"), event.at("args").at("replica")}].insert(event.at("cat").get<std::string>());
-      if (event.at("cat") == "shard") {
+      if (event.at("cat") == "shard" && event.at("args").at("depth") == 0) {
         EXPECT_TRUE(event.at("args").at("samples").is_number_integer());
       }
-      if (event.at("cat") == "all-reduce") {
+      if (event.at("args").contains("from")) ++messages;
+      if (event.at("cat") == "all-reduce" && event.at("args").at("depth") == 0) {
         EXPECT_EQ(event.at("args").at("algorithm"), "ring");
         EXPECT_TRUE(event.at("args").at("variables").is_array());
         EXPECT_GT(event.at("args").at("messages of all replicas").get<int>(), 0);
       }
-      if (event.at("cat") == "barrier") {
-        EXPECT_TRUE(event.at("args").contains("checksum of every replica"));
+      if (event.at("cat") == "barrier" && event.at("args").at("depth") == 0) {
+        EXPECT_TRUE(event.at("args").contains("checksum"));
       }
+    }
+    if (kind == "C") {
+      counters.insert(event.at("name"));
+      EXPECT_GT(event.at("args").at("bytes").get<std::int64_t>(), 0);
     }
     if (kind == "s" || kind == "f") arrows[event.at("name")][event.at("id")].push_back(event);
   }
@@ -153,9 +152,11 @@ TEST(Trace, ChromeJsonHasNamesSlicesAndArrows) {
   EXPECT_EQ(sorted.size(), names.size());
   EXPECT_EQ(phases.size(), static_cast<std::size_t>(kSteps * kReplicas));
   for (const auto& [cell, found] : phases) EXPECT_EQ(found.size(), 6U) << "step " << cell.first << ", replica " << cell.second;
-  EXPECT_EQ(arrows.size(), 2U);
+  EXPECT_EQ(arrows.size(), 3U);
+  EXPECT_EQ(arrows["samples"].size(), static_cast<std::size_t>(kSteps * kReplicas));
+  EXPECT_EQ(arrows["summed gradients"].size(), static_cast<std::size_t>(kSteps * kReplicas));
+  EXPECT_EQ(arrows["message"].size(), messages);
   for (const auto& [name, by_id] : arrows) {
-    EXPECT_EQ(by_id.size(), static_cast<std::size_t>(kSteps * kReplicas)) << name;
     for (const auto& [id, ends] : by_id) {
       ASSERT_EQ(ends.size(), 2U) << name << " " << id;
       EXPECT_EQ(ends[0].at("ph"), "s");
@@ -164,8 +165,9 @@ TEST(Trace, ChromeJsonHasNamesSlicesAndArrows) {
       EXPECT_LE(ends[0].at("ts").get<double>(), ends[1].at("ts").get<double>());
     }
   }
-  EXPECT_EQ(json.at("otherData").at("steps"), kSteps);
-  EXPECT_EQ(json.at("otherData").at("replicas"), kReplicas);
+  EXPECT_EQ(counters.size(), static_cast<std::size_t>(2 * kReplicas)) << "live activations and memory used, of each replica";
+  EXPECT_EQ(json.at("otherData").at("figures").at("steps").size(), static_cast<std::size_t>(kSteps));
+  EXPECT_EQ(json.at("otherData").at("figures").at("replicas"), kReplicas);
 }
 
 TEST(Trace, StrangeTextStaysReadable) {
@@ -184,11 +186,12 @@ TEST(Trace, StrangeTextStaysReadable) {
 }
 
 TEST(Trace, AFileThatCannotBeWrittenIsAnErrorAndLeavesNothingBehind) {
-  const Tracer tracer;
+  const Trace trace;
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("lockstep_trace_dir_" + std::to_string(getpid()));
-  EXPECT_THROW(tracer.write_chrome_json((folder / "trace.json").string()), Error);
+  EXPECT_THROW(trace.save((folder / "trace.json").string()), Error);
   std::filesystem::create_directories(folder / "trace.json" / "taken");
-  EXPECT_THROW(tracer.write_chrome_json((folder / "trace.json").string()), Error);
+  EXPECT_THROW(trace.save((folder / "trace.json").string()), Error);
+  EXPECT_THROW(trace.save((folder / "trace.txt").string()), Error);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator()), 1);
   std::filesystem::remove_all(folder);
 }
@@ -215,35 +218,6 @@ TEST(Trace, DeviceSpansLieBetweenTheirHostCalls) {
     EXPECT_EQ(tracer.device_end_ns(0), found.end_ns);
   }
   EXPECT_THROW(tracer.end_device_span(stream), Error);
-}
-
-TEST(PhaseFigures, HiddenCommunicationIsWhatLiesUnderLocalGradients) {
-  const auto span = [](Phase phase, std::int64_t begin_ms, std::int64_t end_ms, bool communication = false) {
-    Span one;
-    one.phase = phase;
-    one.name = to_string(phase);
-    one.step = 1;
-    one.communication = communication;
-    one.begin_ns = begin_ms * 1000000;
-    one.end_ns = end_ms * 1000000;
-    return one;
-  };
-  const PhaseFigures figures =
-      phase_figures({span(Phase::shard, 0, 1), span(Phase::local_gradients, 1, 11), span(Phase::all_reduce, 5, 9, true),
-                     span(Phase::all_reduce, 10, 14, true), span(Phase::update, 14, 16), span(Phase::barrier, 16, 20)});
-  EXPECT_EQ(figures.steps, 1);
-  EXPECT_DOUBLE_EQ(figures.step_ms, 20);
-  EXPECT_DOUBLE_EQ(figures.phase_ms[static_cast<std::size_t>(Phase::all_reduce)], 8);
-  EXPECT_DOUBLE_EQ(figures.exposed_all_reduce_ms, 3);
-}
-
-TEST(PhaseFigures, TheTableNamesAllPhases) {
-  Tracer tracer;
-  EXPECT_EQ(tracer.phase_summary(), "No step was traced.\n");
-  trace_some_steps(tracer);
-  const std::string table = tracer.phase_summary();
-  for (const char* phase : kPhaseNames) EXPECT_NE(table.find(phase), std::string::npos) << table;
-  EXPECT_NE(table.find("4 steps on 3 replicas"), std::string::npos) << table;
 }
 
 }  // namespace

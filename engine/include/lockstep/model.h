@@ -20,6 +20,7 @@
 #include "lockstep/metrics.h"
 #include "lockstep/optimizers.h"
 #include "lockstep/strategy.h"
+#include "lockstep/trace.h"
 
 namespace lockstep {
 
@@ -59,8 +60,15 @@ class FitOptions {
   FitOptions& validation(Dataset data) { return validation_data_ = std::make_shared<Dataset>(std::move(data)), *this; }
   FitOptions& verbose(Verbose how) { return verbose_ = how, *this; }
   FitOptions& callback(Callback callback) { return callbacks_.push_back(std::move(callback)), *this; }
-  // Chrome trace JSON of the first `steps` steps; Perfetto (ui.perfetto.dev) opens it.
-  FitOptions& trace(std::string path, std::int64_t steps = 20) { return trace_path_ = std::move(path), trace_steps_ = steps, *this; }
+  // Records the first steps (trace.h). To a file, by the name's end: .html is a page, .json a Chrome trace, which Perfetto (ui.perfetto.dev)
+  // opens; or to an object. Each may be called more than once: it is one recording.
+  FitOptions& trace(std::string path, std::int64_t steps = 20) { return trace_options_.steps(steps), trace(std::move(path), trace_options_); }
+  FitOptions& trace(std::string path, const TraceOptions& options) {
+    return trace_options_ = options, trace_paths_.push_back(std::move(path)), *this;
+  }
+  FitOptions& trace(const Trace& into, const TraceOptions& options = {}) {
+    return trace_options_ = options, traces_.push_back(into), *this;
+  }
 
  private:
   friend class Model;
@@ -78,8 +86,9 @@ class FitOptions {
   std::shared_ptr<Dataset> validation_data_;
   Verbose verbose_ = Verbose::automatic;
   std::vector<Callback> callbacks_;
-  std::string trace_path_;
-  std::int64_t trace_steps_ = 20;
+  std::vector<std::string> trace_paths_;
+  std::vector<Trace> traces_;
+  TraceOptions trace_options_;
 };
 
 // A variable as Keras lists it, with its values on the host.
@@ -151,8 +160,8 @@ class Model {
   // From any of the three, into a built model with the same layers; the optimizer's state as well, where model and file have one.
   void load_weights(const std::string& path);
 
-  // Where the time of the traced steps went, by phase; empty when nothing was traced.
-  std::string phase_summary() const;
+  // Of the last fit that traced; empty when none did.
+  Trace trace() const;
 
   struct Impl;
   const std::shared_ptr<Impl>& impl() const { return impl_; }

@@ -1,0 +1,32 @@
+// `lockstep trace FILE [OTHER]`: a recorded step in the terminal, or two runs compared.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "command.h"
+#include "lockstep/trace.h"
+#include "validators.h"
+
+namespace lockstep::cli {
+namespace {
+
+int show(const std::vector<std::string>& files) {
+  const Trace first = Trace::load(files.front());
+  fmt::print("{}", files.size() == 1 ? first.summary() : first.compare(Trace::load(files[1]), files[0], files[1]));
+  return 0;
+}
+
+}  // namespace
+
+Command add_trace(CLI::App& app) {
+  CLI::App* words = app.add_subcommand("trace", "Where a recorded step's time went, or two runs compared");
+  auto files = std::make_shared<std::vector<std::string>>();
+  words->add_option("files", *files, "A trace that `lockstep run --trace` wrote, .json or .html; or two of them")
+      ->required()
+      ->expected(1, 2)
+      ->check(file_to_read());
+  words->footer("Examples:\n  lockstep trace step.html\n  lockstep trace ring.json tree.json");
+  return {words, [files] { return show(*files); }};
+}
+
+}  // namespace lockstep::cli

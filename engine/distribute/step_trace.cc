@@ -1,0 +1,173 @@
+// A traced step's spans inside the phases, and what a trace says about the run as a whole.
+#include "step_trace.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "clip.h"
+#include "mirrored_step_state.h"
+#include "samples.h"
+
+namespace lockstep {
+
+void TracedLayers::begin(const LayerImpl& layer, bool backward, std::size_t live_bytes) {
+  Span span = span_;
+  span.name = layer.name();
+  span.details = {{"layer", json_text(layer.name())},
+                  {"class", json_text(layer.class_name())},
+                  {"direction", backward ? "\"backward\"" : "\"forward\""},
+                  {"live bytes", std::to_string(live_bytes)}};
+  tracer_->begin_device_span(*stream_, std::move(span));
+}
+
+void TracedMessages::begin(const Message& message, const Stream& stream, const Tensor& place) {
+  Span span = span_;
+  span.replica = first_replica_ + message.to;
+  span.communication = true;
+  const int from = first_replica_ + message.from;
+  span.name = std::to_string(from) + " -> " + std::to_string(span.replica) +
+              (message.chunks > 1 ? " chunk " + std::to_string(message.chunk) : std::string());
+  span.details = {{"bucket", std::to_string(bucket_)},         {"from", std::to_string(from)},
+                  {"to", std::to_string(span.replica)},        {"round", std::to_string(message.round)},
+                  {"chunk", std::to_string(message.chunk)},    {"chunks", std::to_string(message.chunks)},
+                  {"bytes", std::to_string(message.bytes)},    {"adds", message.adds ? "true" : "false"}};
+  tracer_->begin_device_span(stream, std::move(span));
+  read("before", stream, place);
+}
+
+void TracedMessages::end(const Message& /*message*/, const Stream& stream, const Tensor& place) {
+  read("values", stream, place);
+  tracer_->end_device_span(stream);
+}
+
+void TracedMessages::read(const char* name, const Stream& stream, const Tensor& place) {
+  const std::int64_t shown = place.defined() ? std::min(kShown, place.size()) : 0;
+  if (!partial_sums_ || shown == 0) return;
+  tracer_->read(stream, place.raw(), static_cast<std::size_t>(shown) * sizeof(float), [name, shown](const void* bytes, Details& details) {
+    details.emplace_back(name, json_floats(static_cast<const float*>(bytes), shown));
+  });
+}
+
+double norm_of(const double* parts, std::int64_t count) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) sum += parts[i];
+  return std::sqrt(sum);
+}
+
+std::string json_floats(const float* values, std::int64_t count) {
+  std::string text = "[";
+  for (std::int64_t i = 0; i < count; ++i) text += (i ? "," : "") + json_number(static_cast<double>(values[i]));
+  return text + "]";
+}
+
+// A bucket's gradients as they are now, on this stream.
+void MirroredStep::State::measure_norm(ReplicaPart& part, const Stream& stream, std::size_t bucket, bool after) {
+  const auto sums_each = static_cast<std::size_t>(ops::kSquareSums);
+  const std::size_t bytes = sums_each * sizeof(double);
+  if (part.norms.bytes() < 2 * buckets.size() * bytes) {
+    part.norms = Buffer();
+    part.norms = part.replica.gpu().arena().allocate(2 * buckets.size() * bytes,
+                                                     "replica " + std::to_string(part.replica.index()) + ": gradient norms for the trace");
+  }
+  double* sums = part.norms.data<double>() + (2 * bucket + (after ? 1 : 0)) * sums_each;
+  Stream& where = &stream == &part.replica.gpu().communication() ? part.replica.gpu().communication() : part.replica.gpu().compute();
+  const Tensor gradients(part.replica.variables().gradients().f32() + buckets[bucket].first, {buckets[bucket].count});
+  ops::square_sums({&part.replica.gpu(), &where, {}}, gradients, sums);
+  (after ? part.norms_after : part.norms_before)[bucket] = static_cast<const double*>(tracer->read(where, sums, bytes));
+}
+
+void MirroredStep::State::begin_trace() {
+  inspecting = tracer != nullptr && mode == Mode::training && tracer->begin_step(step());
+  for (ReplicaPart& part : parts) {
+    part.norms_before.assign(inspecting ? buckets.size() : 0, nullptr);
+    part.norms_after.assign(inspecting ? buckets.size() : 0, nullptr);
+    part.losses_read = nullptr;
+    part.loss_before = part.sums_cleared ? 0 : part.loss_sum.value();
+  }
+}
+
+// While the GPUs are at it: what they were given.
+void MirroredStep::State::trace_samples() {
+  if (tracer == nullptr || mode != Mode::training || by_hand || tracer->samples_to_keep() <= 0) return;
+  const int first_replica = place().first_replica;
+  for (std::size_t r = 0; r < shards.size(); ++r) {
+    tracer->add_samples(samples_json(
+        {step(), first_replica + static_cast<int>(r), shards[r].first, shards[r].count, tracer->samples_to_keep()}, x, y));
+  }
+}
+
+// Everything is done, and nothing of it is overwritten yet: what was copied to the host on the way is read.
+void MirroredStep::State::trace_figures_of_step() {
+  for (ReplicaPart& part : parts) {
+    Details details;
+    if (part.program && !by_hand) {
+      const double sum = part.loss_sum.value() - part.loss_before;
+      details.emplace_back("loss", json_number(sum / static_cast<double>(part.shard.count)));
+      details.emplace_back("loss sum", json_number(sum));
+    }
+    details.emplace_back("samples", std::to_string(part.shard.count));
+    if (part.losses_read != nullptr)
+      details.emplace_back("losses", json_floats(part.losses_read, std::min<std::int64_t>(kLossesShown, part.shard.count)));
+    double squares = 0;
+    std::string by_bucket;
+    for (std::size_t b = 0; b < part.norms_before.size(); ++b) {
+      if (part.norms_before[b] == nullptr) continue;
+      const double norm = norm_of(part.norms_before[b], ops::kSquareSums);
+      squares += norm * norm;
+      by_bucket += (by_bucket.empty() ? "" : ",") + json_number(norm);
+    }
+    if (!by_bucket.empty()) {
+      details.emplace_back("gradient norm", json_number(std::sqrt(squares)));
+      details.emplace_back("gradient norm by bucket", "[" + by_bucket + "]");
+    }
+    tracer->add_details(Phase::local_gradients, span(Phase::local_gradients, part.replica.index()).replica, details);
+  }
+  double squares = 0;
+  std::string by_bucket;
+  for (const double* sums : parts.front().norms_after) {
+    if (sums == nullptr) continue;
+    const double norm = norm_of(sums, ops::kSquareSums);
+    squares += norm * norm;
+    by_bucket += (by_bucket.empty() ? "" : ",") + json_number(norm);
+  }
+  if (by_bucket.empty()) return;
+  for (const ReplicaPart& part : parts)
+    tracer->add_details(Phase::update, span(Phase::update, part.replica.index()).replica,
+                        {{"gradient norm", json_number(std::sqrt(squares))}, {"gradient norm by bucket", "[" + by_bucket + "]"}});
+}
+
+std::string MirroredStep::about() const {
+  const State& state = *state_;
+  nlohmann::json json;
+  json["algorithm"] = state.cross_device_ops->name();
+  json["worker"] = state.place().worker;
+  json["workers"] = state.place().workers;
+  json["replicas"] = state.place().replicas;
+  json["first replica"] = state.place().first_replica;
+  for (LogicalGpu* gpu : state.gpus) json["devices"].push_back({{"name", gpu->name()}, {"memory limit", gpu->arena().limit()}});
+  if (state.loss) json["loss"] = state.loss->name();
+  if (state.optimizer) json["optimizer"] = state.optimizer->name();
+  json["overlap"] = true;
+  const VariableLayout& layout = state.graph.layout();
+  for (std::size_t i = 0; i < state.graph.nodes().size(); ++i) {
+    const Node& node = state.graph.nodes()[i];
+    nlohmann::json layer = {{"name", node.layer->name()}, {"class", node.layer->class_name()}, {"output", node.output.str()}};
+    layer["variables"] = nlohmann::json::array();
+    for (int v = state.graph.first_variable(static_cast<int>(i)); v < state.graph.first_variable(static_cast<int>(i) + 1); ++v)
+      layer["variables"].push_back(layout.specs()[static_cast<std::size_t>(v)].name);
+    json["layers"].push_back(std::move(layer));
+  }
+  for (const VariableSpec& spec : layout.specs())
+    json["variables"].push_back(
+        {{"name", spec.name}, {"shape", spec.shape.str()}, {"bytes", spec.shape.size() * 4}, {"trainable", spec.trainable}});
+  for (const Bucket& bucket : state.buckets) {
+    nlohmann::json one = {{"bytes", bucket.count * 4}, {"sparse", bucket.sparse >= 0}};
+    for (const int v : bucket.variables) one["variables"].push_back(layout.specs()[static_cast<std::size_t>(v)].name);
+    json["buckets"].push_back(std::move(one));
+  }
+  json["parameters"] = layout.parameters();
+  return json.dump();
+}
+
+}  // namespace lockstep

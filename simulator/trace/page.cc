@@ -1,0 +1,51 @@
+// The page: one file, with the data, the styles and the program inside, that asks no network for anything.
+//
+// The data stands in a <script type="application/json">, which a browser does not run. There a "<" could end the element, so every one of
+// them is written as an escape that JSON reads back: whatever text a run brings along, it stays text.
+#include <string>
+
+#include "lockstep/error.h"
+#include "page_files.h"
+#include "trace_contents.h"
+
+namespace lockstep {
+namespace {
+
+std::string without_angles(const std::string& json) {
+  std::string text;
+  text.reserve(json.size() + json.size() / 16);
+  for (const char c : json) {
+    if (c == '<')
+      text += "\\u003c";
+    else
+      text += c;
+  }
+  return text;
+}
+
+bool ends_in(const std::string& name, const std::string& end) {
+  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+}
+
+void put(std::string& page, const std::string& place, const std::string& text) {
+  const std::size_t at = page.find(place);
+  if (at == std::string::npos) throw Error("The trace page has no place " + place + ".");
+  page.replace(at, place.size(), text);
+}
+
+}  // namespace
+
+std::string trace_page(const TraceContents& contents) {
+  std::string page, style, script;
+  for (const auto& [name, text] : page_files()) {
+    if (ends_in(name, ".html")) page += text;
+    if (ends_in(name, ".css")) style += text;
+    if (ends_in(name, ".js")) script += text;
+  }
+  put(page, "{{style}}", style);
+  put(page, "{{script}}", script);
+  put(page, "{{trace}}", without_angles(chrome_json(contents)));  // last: it may hold anything
+  return page;
+}
+
+}  // namespace lockstep

@@ -1,0 +1,222 @@
+// What a traced step tells is what the engine did: layers, messages, losses, norms, checksums.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "../distribute/support/gpus.h"
+#include "../distribute/support/model.h"
+#include "mirrored_step.h"
+#include "optim/adam.h"
+#include "trace.h"
+
+namespace lockstep {
+namespace {
+
+using namespace testing;  // NOLINT(google-build-using-namespace): GPUs and models made for these tests
+
+constexpr int kReplicas = 3;
+
+struct Traced {
+  explicit Traced(const std::string& algorithm, std::int64_t inspected = 100, bool traced = true)
+      : gpus(logical_gpus(kReplicas)), step(small_graph(), gpus.pointers, make_cross_device_ops(algorithm), options(), nullptr) {
+    step.set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F), {});
+    initialize(step.replica(0), 3);
+    tracer.set_inspected_steps(inspected);
+    tracer.set_samples_to_keep(2);
+    if (traced) step.set_tracer(&tracer);
+  }
+  static StepOptions options() {
+    StepOptions options;
+    options.first_bucket_bytes = 256;
+    return options;
+  }
+  void train(std::int64_t n, std::uint32_t seed = 1) { step.train(random_samples({6, 6, 1}, n, seed), labels(n, 3, seed)); }
+
+  Gpus gpus;
+  Tracer tracer;
+  MirroredStep step;
+};
+
+nlohmann::json value(const Span& span, const char* key) {
+  const std::string* text = span.detail(key);
+  return text ? nlohmann::json::parse(*text) : nlohmann::json();
+}
+
+std::vector<Span> whole(const Tracer& tracer, Phase phase) {
+  std::vector<Span> found;
+  for (const Span& span : tracer.spans())
+    if (span.depth == 0 && span.phase == phase) found.push_back(span);
+  return found;
+}
+
+TEST(StepTrace, LossesOfReplicasAddUpToTheEnginesTotals) {
+  Traced run("ring");
+  for (const std::int64_t n : {8, 7, 2}) {
+    run.step.clear_totals();
+    run.train(n);
+    double sum = 0;
+    std::int64_t samples = 0;
+    for (const Span& span : whole(run.tracer, Phase::local_gradients)) {
+      if (span.step != run.step.iterations() || !span.detail("loss sum")) continue;
+      sum += value(span, "loss sum").get<double>();
+      samples += value(span, "samples").get<std::int64_t>();
+      const nlohmann::json losses = value(span, "losses");  // of each sample
+      double each = 0;
+      for (const nlohmann::json& one : losses) each += one.get<double>();
+      EXPECT_NEAR(each / static_cast<double>(losses.size()), value(span, "loss").get<double>(), 1e-6);
+    }
+    const MirroredStep::Totals totals = run.step.totals();
+    EXPECT_EQ(samples, n);
+    EXPECT_DOUBLE_EQ(sum, totals.sums[0]);
+  }
+}
+
+TEST(StepTrace, LossesAreRightAlsoWhenSumsRunOn) {
+  Traced run("ring");
+  run.step.clear_totals();
+  for (int i = 0; i < 3; ++i) run.train(6, 1 + static_cast<std::uint32_t>(i));
+  double sum = 0;
+  for (const Span& span : whole(run.tracer, Phase::local_gradients)) sum += value(span, "loss sum").get<double>();
+  EXPECT_NEAR(sum, run.step.totals().sums[0], 1e-9);
+}
+
+TEST(StepTrace, ChecksumsAreTheEnginesOwn) {
+  Traced run("tree");
+  run.train(9);
+  const std::vector<std::uint64_t> expected = run.step.checksums();
+  const std::vector<Span> barriers = whole(run.tracer, Phase::barrier);
+  ASSERT_EQ(barriers.size(), static_cast<std::size_t>(kReplicas));
+  for (std::size_t r = 0; r < barriers.size(); ++r)
+    EXPECT_EQ(std::stoull(value(barriers[r], "checksum").get<std::string>(), nullptr, 16), expected[r]);
+}
+
+TEST(StepTrace, TracingChangesNoBit) {
+  Traced plain("ring", 0, false), traced("ring", 0), inspected("ring", 100);
+  for (Traced* run : {&plain, &traced, &inspected})
+    for (int i = 0; i < 3; ++i) run->train(8, 1 + static_cast<std::uint32_t>(i));
+  EXPECT_EQ(plain.step.checksums(), traced.step.checksums());
+  EXPECT_EQ(plain.step.checksums(), inspected.step.checksums());
+}
+
+TEST(StepTrace, TheNormBehindTheAllReduceIsThatOfTheSum) {
+  Traced run("ring");
+  run.train(8);
+  Replica& first = run.step.replica(0);
+  double squares = 0;
+  for (const float g : download(first, first.variables().gradients())) squares += static_cast<double>(g) * static_cast<double>(g);
+  double longest = 0;
+  for (const Span& span : whole(run.tracer, Phase::local_gradients)) longest += value(span, "gradient norm").get<double>();
+  for (const Span& span : whole(run.tracer, Phase::update)) {
+    EXPECT_NEAR(value(span, "gradient norm").get<double>(), std::sqrt(squares), 1e-6 * std::sqrt(squares));
+    EXPECT_LE(value(span, "gradient norm").get<double>(), longest * (1 + 1e-6)) << "a sum is no longer than its parts";
+  }
+}
+
+TEST(StepTrace, EveryLayerIsSeenForwardAndBackward) {
+  Traced run("ring");
+  run.train(8);
+  std::map<std::pair<int, std::string>, std::vector<std::string>> layers;
+  for (const Span& span : run.tracer.spans())
+    if (span.detail("layer"))
+      layers[{span.replica, value(span, "direction").get<std::string>()}].push_back(value(span, "layer").get<std::string>());
+  ASSERT_EQ(layers.size(), static_cast<std::size_t>(2 * kReplicas));
+  for (const auto& [key, names] : layers) {
+    if (key.second != "forward") continue;
+    std::vector<std::string> reversed(names.rbegin(), names.rend());
+    EXPECT_EQ((layers[{key.first, "backward"}]), reversed);
+    EXPECT_GE(names.size(), 4U);
+  }
+}
+
+TEST(StepTrace, MessagesAreAsManyAndAsLargeAsTheAlgorithmSays) {
+  for (const std::string algorithm : {"ring", "tree", "one-device", "hierarchical-copy"}) {
+    Traced run(algorithm);
+    run.train(8);
+    std::map<std::int64_t, std::pair<std::int64_t, std::int64_t>> sent;  // by bucket: messages, bytes
+    for (const Span& span : run.tracer.spans()) {
+      if (!span.detail("from")) continue;
+      EXPECT_EQ(span.depth, 1);
+      EXPECT_TRUE(span.communication);
+      EXPECT_EQ(value(span, "to").get<int>(), span.replica);
+      EXPECT_TRUE(span.detail("values") && span.detail("before")) << algorithm;
+      auto& [messages, bytes] = sent[value(span, "bucket").get<std::int64_t>()];
+      ++messages;
+      bytes += value(span, "bytes").get<std::int64_t>();
+    }
+    for (const Span& span : whole(run.tracer, Phase::all_reduce)) {
+      const auto& [messages, bytes] = sent[value(span, "bucket").get<std::int64_t>()];
+      EXPECT_EQ(messages, value(span, "messages of all replicas").get<std::int64_t>()) << algorithm;
+      EXPECT_EQ(bytes, value(span, "bytes of all replicas").get<std::int64_t>()) << algorithm;
+      EXPECT_EQ(bytes, 2 * (kReplicas - 1) * value(span, "bytes").get<std::int64_t>()) << algorithm;
+    }
+  }
+}
+
+TEST(StepTrace, PartialSumsEndInTheSum) {
+  Traced run("ring");
+  run.train(8);
+  // What a chunk's last message leaves is the same on every replica, and it is what "before" and the sender's value add up to.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::set<std::string>> results;
+  for (const Span& span : run.tracer.spans()) {
+    if (!span.detail("from") || value(span, "round").get<int>() < kReplicas - 2) continue;
+    if (value(span, "adds").get<bool>() && value(span, "round").get<int>() != kReplicas - 2) continue;
+    results[{value(span, "bucket").get<std::int64_t>(), value(span, "chunk").get<std::int64_t>()}].insert(*span.detail("values"));
+  }
+  EXPECT_GE(results.size(), static_cast<std::size_t>(kReplicas));
+  for (const auto& [key, values] : results) EXPECT_EQ(values.size(), 1U) << "bucket " << key.first << ", chunk " << key.second;
+}
+
+TEST(StepTrace, OnlyStepsToLookIntoCostMore) {
+  Traced run("ring", 1);
+  for (int i = 0; i < 3; ++i) run.train(8);
+  for (const Span& span : run.tracer.spans()) {
+    const bool first = span.step == 1;
+    if (span.detail("from")) {
+      EXPECT_EQ(span.detail("values") != nullptr, first);
+    }
+    if (span.phase == Phase::barrier && span.depth == 0) {
+      EXPECT_EQ(span.detail("checksum") != nullptr, first);
+    }
+  }
+}
+
+TEST(StepTrace, ByEventsAloneAllTimesStillFollowOneAnother) {
+  Gpus gpus = logical_gpus(2);
+  Tracer tracer(TraceClock::events);
+  MirroredStep step(small_graph(), gpus.pointers, make_cross_device_ops("tree"), {}, &tracer);
+  step.set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F), {});
+  initialize(step.replica(0), 3);
+  for (int i = 0; i < 2; ++i) step.train(random_samples({6, 6, 1}, 8, 1), labels(8, 3, 1));
+  std::map<std::pair<std::int64_t, int>, std::map<Phase, Span>> cells;
+  for (const Span& span : tracer.spans())
+    if (span.depth == 0) cells[{span.step, span.replica}][span.phase] = span;
+  ASSERT_EQ(cells.size(), 4U);
+  for (auto& [key, phases] : cells) {
+    ASSERT_EQ(phases.size(), 6U);
+    EXPECT_GE(phases[Phase::shard].begin_ns, 0);
+    EXPECT_LE(phases[Phase::shard].end_ns, phases[Phase::local_gradients].begin_ns);
+    EXPECT_LE(phases[Phase::local_gradients].end_ns, phases[Phase::update].begin_ns);
+    EXPECT_LE(phases[Phase::update].end_ns, phases[Phase::barrier].begin_ns);
+  }
+}
+
+TEST(StepTrace, AboutTellsDevicesLayersAndBuckets) {
+  Traced run("ring");
+  const nlohmann::json about = nlohmann::json::parse(run.step.about());
+  EXPECT_EQ(about.at("algorithm"), "ring");
+  EXPECT_EQ(about.at("devices").size(), static_cast<std::size_t>(kReplicas));
+  std::int64_t bytes = 0;
+  std::size_t names = 0;
+  for (const nlohmann::json& bucket : about.at("buckets")) {
+    bytes += bucket.at("bytes").get<std::int64_t>();
+    names += bucket.at("variables").size();
+  }
+  EXPECT_GE(bytes, about.at("parameters").get<std::int64_t>() * 4);
+  EXPECT_EQ(names, about.at("variables").size());
+}
+
+}  // namespace
+}  // namespace lockstep
