@@ -69,6 +69,7 @@ void add_file_words(CLI::App& run, RunOptions& options) {
 void add_seeing_words(CLI::App& run, RunOptions& options) {
   auto* trace = run.add_option("--trace", options.trace, "Record the first steps: step.html is a page, step.json is for ui.perfetto.dev")
                     ->delimiter(',')
+                    ->allow_extra_args(false)
                     ->check(file_to_write({".html", ".json"}));
   run.add_option("--trace-steps", options.trace_steps, "How many steps to record")
       ->check(whole_number(1, 100000))

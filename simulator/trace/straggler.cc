@@ -56,11 +56,9 @@ std::string Straggler::sentence() const {
   std::array<char, 160> text{};
   if (!found) return "";
   if (replica >= 0)
-    std::snprintf(text.data(), text.size(), "replica %d computes %.1f times as long as the others (slowest in %lld steps)", replica,
-                  times_slower, static_cast<long long>(seen_in));
+    std::snprintf(text.data(), text.size(), "replica %d computes %.1f times as long as the others", replica, times_slower);
   else
-    std::snprintf(text.data(), text.size(), "the link %d -> %d takes %.1f times as long as the others for a message", from, to,
-                  times_slower);
+    std::snprintf(text.data(), text.size(), "the link %d -> %d takes %.1f times as long as the others", from, to, times_slower);
   return text.data();
 }
 

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "lockstep/error.h"
-#include "summary.h"
+#include "trace_summary.h"
 #include "trace_impl.h"
 
 namespace lockstep {

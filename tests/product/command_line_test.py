@@ -34,7 +34,7 @@ RUN = {
     "--save": [("nowhere/model.h5", "there is no folder"), ("model.pt", "ends in .keras, .h5 or .weights.h5")],
     "--backup-batches": [("0", WHOLE)],
     "--backup": [("", "is not the name of a folder"), ("a_file", "is a file, not a folder")],
-    "--trace": [("nowhere/step.json", "there is no folder"), ("step.txt", "ends in .html or .json")],
+    "--trace": [("nowhere/step.json", "there is no folder"), ("step.txt", "does not end in .html or .json")],
     "--trace-steps": [("0", WHOLE)], "--trace-inspect": [("-1", WHOLE)],
     "--quick": None, "--as-published": None, "--check-mirrored": None, "--json": None,
 }

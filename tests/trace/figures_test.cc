@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "summary.h"
+#include "trace_summary.h"
 
 namespace lockstep {
 namespace {

@@ -7,7 +7,7 @@
 #include "figures.h"
 #include "mirrored_step.h"
 #include "optim/adam.h"
-#include "summary.h"
+#include "trace_summary.h"
 #include "trace.h"
 
 namespace lockstep {

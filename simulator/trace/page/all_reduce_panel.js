@@ -61,10 +61,11 @@ function holdings(rounds, done, gathered, chunks) {
   return held;
 }
 
-function valueRows(message, held) {
+function valueRows(message, held, gathered) {
   const { from, to, chunk, adds } = message.args, own = held[to][chunk].values, received = held[from][chunk].values;
   const row = (name, values, total) => html("tr", { class: total ? "total" : "" }, html("td", {}, name), (values || Array(3).fill(null)).slice(0, 3).map((x) => html("td", { class: "n mono value" }, value(x))));
   if (!message.args.values) return null;
+  if (gathered) return html("table", { style: { "margin-top": "6px" } }, row("from " + from, message.args.values));
   return html("table", { style: { "margin-top": "6px" } }, adds ? [row("replica " + to, own), row("+ from " + from, received), row("= sum", message.args.values, true)]
     : [row("replica " + to + " had", own), row("now", message.args.values, true)]);
 }
@@ -78,7 +79,7 @@ function allReducePanel(step) {
   const bucket = whole.args.bucket, rounds = roundsOf(step, bucket), gathered = String(whole.args.algorithm).startsWith("rows in use");
   const chunks = rounds.length ? rounds[0][0].args.chunks : 1, n = replicas.length;
   const columns = gathered ? 1 : n, square = n > 4 ? 8 : 12;
-  const width = 560, height = n === 2 ? 190 : 292, spot = placeReplicas(rounds, width, height);
+  const width = 560, height = n === 2 ? 190 : 270, spot = placeReplicas(rounds, width, height);
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": "Replicas and the messages between them" });
   const links = new Set(rounds.flat().map((message) => message.args.from + ">" + message.args.to));
   const path = (from, to) => {  // a slight bend, so that both directions can be told apart
@@ -122,7 +123,9 @@ function allReducePanel(step) {
         ["bytes sent by all", html("span", { "data-figure": "bytes-sent", "data-value": whole.args["bytes of all replicas"] }, bytes(whole.args["bytes of all replicas"]))],
         ["took", duration(whole.end - whole.begin)]]),
     html("div", { class: "picture" }, chips, html("div", { class: "sums" }, picture, html("div", {}, html("h3", {}, "Now"), said, list, values,
-      rounds.length && !rounds.flat().some((message) => message.args.values) ? notInspected("Partial sums") : null))));
+      rounds.length && !rounds.flat().some((message) => message.args.values) ? notInspected("Partial sums") : null,
+      rounds.length ? html("p", { class: "quiet", style: { "font-size": "12px", "margin-top": "12px" } }, gathered ? "Each square: the rows of one replica, filled where they have arrived."
+        : (chunks > 1 ? "Each row is a chunk of the bucket, each" : "Each") + " square in it the part of one replica: filled means that the sum has it.") : null))));
 
   return {
     node,
@@ -135,11 +138,12 @@ function allReducePanel(step) {
     update(moment) {
       const at = moment * rounds.length, done = Math.min(rounds.length, Math.floor(at + 1e-9)), round = rounds[done];
       const held = holdings(rounds, done, gathered, chunks);
+      const summed = !rounds.length && moment > 0.98;  // by NCCL, unseen
       for (const replica of replicas) squares[replica].forEach((row, chunk) => row.forEach((rect, part) =>
-        rect.setAttribute("fill", (gathered ? held[replica][chunk].parts.size > 0 : held[replica][chunk].parts.has(replicas[part])) ? colour(3) : "var(--well)")));
+        rect.setAttribute("fill", summed || (gathered ? held[replica][chunk].parts.size > 0 : held[replica][chunk].parts.has(replicas[part])) ? colour(3) : "var(--well)")));
       moving.replaceChildren();
       if (!round) {
-        said.textContent = rounds.length ? (gathered ? "Everybody has all rows, and adds them up." : "Every replica has every part: the sums are complete, and the same everywhere.") : "";
+        said.textContent = rounds.length ? (gathered ? "Everybody has all rows, and adds them up." : "Every replica has every part: the sums are complete, and the same everywhere.") : summed ? "Every replica has the sum, the same everywhere." : "";
         list.textContent = "";
         const last = rounds.length && rounds[rounds.length - 1].find((message) => message.args.values);
         values.replaceChildren(...(last ? [html("table", { style: { "margin-top": "6px" } }, replicas.slice(0, 6).map((replica) => html("tr", {}, html("td", {}, "replica " + replica),
@@ -154,10 +158,13 @@ function allReducePanel(step) {
           svg("text", { x, y: y + 4, "text-anchor": "middle", style: { fill: "var(--on-phase)", "font-size": "10.5px" } }, chunks > 1 && !gathered ? "chunk " + message.args.chunk : message.args.adds ? "add" : "copy"));
       }
       const first = round.find((message) => message.args.values) || round[0];
-      said.textContent = "Round " + (done + 1) + " of " + rounds.length + ": replica " + first.args.to + " gets " + (gathered ? "the rows" : chunks > 1 ? "chunk " + first.args.chunk : first.args.adds ? "what it has" : "the sum") +
-        " from replica " + first.args.from + (first.args.adds ? " and adds it to its own." : gathered ? "." : " and keeps it.");
+      const { from, to, chunk, adds } = first.args;
+      const what = gathered ? `replica ${to} gets the rows of replica ${from}.`
+        : chunks > 1 ? `replica ${to} gets ${adds ? "" : "the finished "}chunk ${chunk} from replica ${from} and ${adds ? "adds it to its own" : "keeps it"}.`
+          : adds ? `replica ${to} gets what replica ${from} has and adds it to its own.` : `replica ${to} gets the sum from replica ${from}.`;
+      said.textContent = "Round " + (done + 1) + " of " + rounds.length + ": " + what;
       list.textContent = plural(round.length, "message") + " of " + bytes(first.args.bytes) + (round.length > 1 ? " at once" : "") + ", " + duration(first.end - first.begin);
-      values.replaceChildren(...[valueRows(first, held)].filter(Boolean));
+      values.replaceChildren(...[valueRows(first, held, gathered)].filter(Boolean));
     },
   };
 }

@@ -27,7 +27,7 @@ const firstCopy = spans.filter((span) => span.phase === 0 && span.track === "com
 const steps = figures.steps.map((figure) => {
   const mine = spans.filter((span) => span.step === figure.step && !(span.phase === 0 && span.track === "communication"));
   const phases = PHASES.map((name, phase) => {
-    const whole = mine.filter((span) => span.depth === 0 && span.phase === phase);
+    const whole = mine.filter((span) => span.depth === 0 && span.phase === phase).sort((a, b) => a.replica - b.replica || a.begin - b.begin);
     return {
       whole,
       begin: Math.min(...whole.map((span) => span.begin)),

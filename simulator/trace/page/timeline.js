@@ -122,7 +122,7 @@ const timeline = {
     // A name, where it fits.
     const label = !whole ? "" : span.phase === 3 ? span.name.replace("all-reduce ", "") : PHASES[span.phase];
     const from = Math.max(x, this.gutter), visible = Math.min(end, this.width) - from;
-    if (!label || height < 11 || visible < label.length * 6.6 + 12) return;
+    if (!label || height < (span.phase === 3 ? 14 : 11) || visible < label.length * 6.6 + 12) return;
     group.append(svg("text", { x: from + 6, y: top + (height > 20 ? 12 : height > 14 ? 10.5 : 9), style: { fill: selected ? "var(--on-phase)" : "var(--on-dim)", "pointer-events": "none", "font-size": height > 20 ? "11.5px" : height > 14 ? "10.5px" : "9.5px" } }, label));
   },
 

@@ -1,5 +1,5 @@
 // Where the step's time went, what it waited for, and who was slow; one run, or two side by side.
-#include "summary.h"
+#include "trace_summary.h"
 
 #include <algorithm>
 #include <cstdio>
