@@ -25,8 +25,8 @@ struct Lap {
 constexpr Lap kLaps[] = {{"off", false, 0}, {"on", true, 0}, {"on, looking inside", true, 1 << 20}, {"off again", false, 0}};
 
 lockstep::Sequential make_model() {
-  lockstep::Sequential model({lockstep::Conv2D(32, 3, "relu"), lockstep::MaxPooling2D(2), lockstep::Flatten(),
-                              lockstep::Dense(128, "relu"), lockstep::Dense(10)});
+  lockstep::Sequential model(
+      {lockstep::Conv2D(32, 3, "relu"), lockstep::MaxPooling2D(2), lockstep::Flatten(), lockstep::Dense(128, "relu"), lockstep::Dense(10)});
   model.set_seed(1);
   model.compile(lockstep::Adam(1e-3F), lockstep::SparseCategoricalCrossentropy().from_logits(), {"accuracy"});
   return model;

@@ -121,8 +121,7 @@ void report(const RunOptions& options, const Model& model, const History& histor
   }
   fmt::print("{} replica{} {}: checksum {:016x}\n", checksums.size(), checksums.size() == 1 ? "" : "s", equal ? "bit-identical" : "DIFFER",
              checksums.front());
-  if (!options.trace.empty())
-    say_traced(options, model);
+  if (!options.trace.empty()) say_traced(options, model);
 }
 
 }  // namespace

@@ -23,8 +23,7 @@ void take_up(const Model& model, std::int64_t samples, std::int64_t batch, int e
 
 // Fits the model with what the options add (trace, JSON, Ctrl-C), reports, and returns the program's exit code: 1 when the replicas
 // differ at the end.
-int train(const RunOptions& options, Model& model, const Array& x, const Array& y, const FitOptions& fit,
-          const TraceOptions& trace = {});
+int train(const RunOptions& options, Model& model, const Array& x, const Array& y, const FitOptions& fit, const TraceOptions& trace = {});
 int train(const RunOptions& options, Model& model, const Dataset& data, const FitOptions& fit, const TraceOptions& trace = {});
 
 }  // namespace lockstep::cli

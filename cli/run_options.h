@@ -25,7 +25,7 @@ struct RunOptions {
   std::string save;                 // where the model goes after training
   std::string backup;               // a folder: training that was interrupted is taken up again
   std::int64_t backup_batches = 0;  // a backup after so many; 0: after every epoch
-  std::vector<std::string> trace;  // files, .html or .json
+  std::vector<std::string> trace;   // files, .html or .json
   std::int64_t trace_steps = 20;
   std::int64_t trace_inspect = 4;
   bool check_mirrored = false;

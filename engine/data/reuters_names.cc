@@ -9,11 +9,13 @@
 namespace lockstep {
 
 std::vector<std::string> reuters_label_names() {
-  return {"cocoa", "grain",    "veg-oil",   "earn",       "acq",    "wheat", "copper",          "housing",   "money-supply", "coffee",
-          "sugar", "trade",    "reserves",  "ship",       "cotton", "carcass", "crude",         "nat-gas",   "cpi",          "money-fx",
-          "interest", "gnp",   "meal-feed", "alum",       "oilseed", "gold", "tin",             "strategic-metal", "livestock", "retail",
-          "ipi",   "iron-steel", "rubber",  "heat",       "jobs",   "lei",   "bop",             "zinc",      "orange",       "pet-chem",
-          "dlr",   "gas",      "silver",    "wpi",        "hog",    "lead"};
+  return {"cocoa",     "grain",        "veg-oil", "earn",       "acq",      "wheat",    "copper",
+          "housing",   "money-supply", "coffee",  "sugar",      "trade",    "reserves", "ship",
+          "cotton",    "carcass",      "crude",   "nat-gas",    "cpi",      "money-fx", "interest",
+          "gnp",       "meal-feed",    "alum",    "oilseed",    "gold",     "tin",      "strategic-metal",
+          "livestock", "retail",       "ipi",     "iron-steel", "rubber",   "heat",     "jobs",
+          "lei",       "bop",          "zinc",    "orange",     "pet-chem", "dlr",      "gas",
+          "silver",    "wpi",          "hog",     "lead"};
 }
 
 std::vector<std::string> reuters_words(const std::string& directory) {

@@ -48,9 +48,9 @@ struct Traffic {
 
 // One message of a collective: what one replica gets from another, to add it to its own or to keep it.
 struct Message {
-  int from = 0, to = 0;     // replicas
-  int round = 0;            // messages of a round may be under way at once
-  int chunk = 0;            // which of `chunks` equal parts of the buffer
+  int from = 0, to = 0;  // replicas
+  int round = 0;         // messages of a round may be under way at once
+  int chunk = 0;         // which of `chunks` equal parts of the buffer
   int chunks = 1;
   std::int64_t bytes = 0;
   bool adds = false;

@@ -42,11 +42,11 @@ struct ReplicaPart {
   Tensor weight_view;          // (shard.count), not defined where samples have no weights
 
   // For the trace, of a step that is looked into. What is read comes to the host on its own; it is there after the barrier.
-  Buffer norms;                                            // sums of squares, by bucket, before and behind the all-reduce
-  std::vector<const double*> norms_before, norms_after;    // by bucket
-  const float* losses_read = nullptr;                      // of the first samples
-  double loss_before = 0;                                  // the running sum when the step began
-  bool sums_cleared = true;                                // since loss_sum was last written
+  Buffer norms;                                          // sums of squares, by bucket, before and behind the all-reduce
+  std::vector<const double*> norms_before, norms_after;  // by bucket
+  const float* losses_read = nullptr;                    // of the first samples
+  double loss_before = 0;                                // the running sum when the step began
+  bool sums_cleared = true;                              // since loss_sum was last written
 };
 
 // Grows, never shrinks: after the largest shard was seen a step allocates nothing.
@@ -94,10 +94,10 @@ struct MirroredStep::State {
   std::vector<Shard> shards;
   std::optional<Deadline> deadline;
   BucketBoard board;
-  StepReplicaGroup group;  // for layers that sum over replicas
+  StepReplicaGroup group;   // for layers that sum over replicas
   bool inspecting = false;  // the step under way is traced, and closely
-  bool updating = false;   // some replicas may have the new weights and others not
-  std::string broken;      // why nothing more can be done, once a replica did not come back
+  bool updating = false;    // some replicas may have the new weights and others not
+  std::string broken;       // why nothing more can be done, once a replica did not come back
 
   std::deque<ReplicaPart> parts;
   ReplicaThreads threads;  // last: joined before anything they use goes

@@ -54,12 +54,11 @@ void MirroredStep::all_reduce() {
     }
     Traffic traffic;
     std::optional<TracedMessages> messages;
-    if (tracer)
-      messages.emplace(*tracer, state.span(Phase::all_reduce, 0), b, state.place().first_replica, state.inspecting);
+    if (tracer) messages.emplace(*tracer, state.span(Phase::all_reduce, 0), b, state.place().first_replica, state.inspecting);
     MessageWatcher* watcher = messages ? &*messages : nullptr;
     state.cross_device_ops->watch(watcher);
     const std::unique_ptr<CrossDeviceOps, void (*)(CrossDeviceOps*)> until_the_end(state.cross_device_ops.get(),
-                                                                                  [](CrossDeviceOps* ops) { ops->watch(nullptr); });
+                                                                                   [](CrossDeviceOps* ops) { ops->watch(nullptr); });
     try {
       traffic = exchange != nullptr ? state.gather_rows(*exchange, state.buckets[b].sparse, watcher)
                                     : state.cross_device_ops->all_reduce(participants);

@@ -1,5 +1,6 @@
 // Phase 6, barrier: the host waits until every replica has finished its update. In the checking mode the replicas' weights, slots and
 // state are fingerprinted on their GPUs and compared: the first variable that differs is named.
+#include <algorithm>
 #include <cstdio>
 
 #include "check.h"
@@ -38,19 +39,25 @@ std::vector<Piece> variable_pieces(const VariableStore& variables) {
   return pieces;
 }
 
-std::vector<Fingerprint> fingerprint(ReplicaPart& part, const std::vector<Piece>& pieces, const Deadline& deadline) {
-  LogicalGpu& gpu = part.replica.gpu();
-  const std::size_t bytes = pieces.size() * sizeof(std::uint64_t);
+// On the replica's compute stream; with scratch for the partial sums, so that all of the GPU takes part.
+void issue_fingerprint(ReplicaPart& part, const std::vector<Piece>& pieces) {
+  const std::size_t words = pieces.size() * sizeof(std::uint64_t), bytes = words + ops::checksum_scratch();
   if (part.fingerprints.bytes() < bytes) {
     part.fingerprints = Buffer();
-    part.fingerprints = gpu.arena().allocate(bytes, "replica " + std::to_string(part.replica.index()) + ": fingerprints");
+    part.fingerprints = part.replica.gpu().arena().allocate(bytes, "replica " + std::to_string(part.replica.index()) + ": fingerprints");
   }
-  const OpContext context = part.replica.compute_context();
-  auto* words = part.fingerprints.data<std::uint64_t>();
-  for (std::size_t i = 0; i < pieces.size(); ++i) ops::checksum(context, pieces[i].tensor, words + i);
+  OpContext context = part.replica.compute_context();
+  auto* results = part.fingerprints.data<std::uint64_t>();
+  context.scratch = Tensor(results + pieces.size(), {static_cast<std::int64_t>(ops::checksum_scratch() / sizeof(float))});
+  for (std::size_t i = 0; i < pieces.size(); ++i) ops::checksum(context, pieces[i].tensor, results + i);
+}
+
+std::vector<Fingerprint> read_fingerprint(ReplicaPart& part, const std::vector<Piece>& pieces, const Deadline& deadline) {
+  LogicalGpu& gpu = part.replica.gpu();
   std::vector<std::uint64_t> host(pieces.size());
   const DeviceGuard guard(gpu.physical());
-  LOCKSTEP_CHECK(cudaMemcpyAsync(host.data(), words, bytes, cudaMemcpyDeviceToHost, gpu.compute().get()));
+  LOCKSTEP_CHECK(cudaMemcpyAsync(host.data(), part.fingerprints.raw(), pieces.size() * sizeof(std::uint64_t), cudaMemcpyDeviceToHost,
+                                 gpu.compute().get()));
   part.finished.record(gpu.compute());
   if (!wait_until_done(part.finished, deadline)) {
     gpu.compute().synchronize();  // `host` must not go while the copy may still write to it
@@ -58,6 +65,11 @@ std::vector<Fingerprint> fingerprint(ReplicaPart& part, const std::vector<Piece>
   std::vector<Fingerprint> result;
   for (std::size_t i = 0; i < pieces.size(); ++i) result.push_back({pieces[i].what, host[i]});
   return result;
+}
+
+std::vector<Fingerprint> fingerprint(ReplicaPart& part, const std::vector<Piece>& pieces, const Deadline& deadline) {
+  issue_fingerprint(part, pieces);
+  return read_fingerprint(part, pieces, deadline);
 }
 
 // One word for a replica (FNV-1a over the words).
@@ -79,9 +91,12 @@ std::string hexadecimal(std::uint64_t word) {
 
 std::vector<std::vector<Fingerprint>> MirroredStep::State::fingerprints(Phase phase) {
   std::vector<std::vector<Fingerprint>> all;
+  for (ReplicaPart& part : parts) {  // all of them at once
+    serve(static_cast<std::size_t>(part.replica.index()), phase, [&] { issue_fingerprint(part, flat_pieces(part.replica.variables())); });
+  }
   for (ReplicaPart& part : parts) {
     serve(static_cast<std::size_t>(part.replica.index()), phase,
-          [&] { all.push_back(fingerprint(part, flat_pieces(part.replica.variables()), *deadline)); });
+          [&] { all.push_back(read_fingerprint(part, flat_pieces(part.replica.variables()), *deadline)); });
   }
   return all;
 }
@@ -131,10 +146,12 @@ void MirroredStep::barrier() {
   state.trace_figures_of_step();
   state.tracer->resolve();
   std::vector<std::int64_t> arrived;
-  for (ReplicaPart& part : state.parts) arrived.push_back(state.tracer->device_end_ns(state.span(Phase::barrier, part.replica.index()).replica));
+  for (ReplicaPart& part : state.parts)
+    arrived.push_back(state.tracer->device_end_ns(state.span(Phase::barrier, part.replica.index()).replica));
   if (state.inspecting && words.empty())
     for (const std::vector<Fingerprint>& one : state.fingerprints(Phase::barrier)) words.push_back(combined(one));
   const std::int64_t now = state.tracer->now_ns();
+  const std::int64_t all_arrived = std::min(now, *std::max_element(arrived.begin(), arrived.end()));
   for (std::size_t r = 0; r < state.parts.size(); ++r) {
     Span span = state.span(Phase::barrier, static_cast<int>(r));
     span.begin_ns = std::min(now, arrived[r]);
@@ -145,6 +162,14 @@ void MirroredStep::barrier() {
                     {"memory limit", std::to_string(arena.limit())}};
     if (!words.empty()) span.details.emplace_back("checksum", json_text(hexadecimal(words[r])));
     if (state.inspecting) span.details.emplace_back("inspected", "true");
+    if (!words.empty()) {
+      Span comparing = state.span(Phase::barrier, static_cast<int>(r));
+      comparing.name = "checksums";
+      comparing.depth = 1;
+      comparing.begin_ns = all_arrived;
+      comparing.end_ns = now;
+      state.tracer->host_span(std::move(comparing));
+    }
     state.tracer->host_span(std::move(span));
   }
 }

@@ -109,8 +109,8 @@ void MirroredStep::local_gradients() {
       }
       ops::add_to_sum(context, losses, part.replica.sums(), 0);
       if (state.inspecting && training)
-        part.losses_read = static_cast<const float*>(tracer->read(
-            stream, losses.raw(), static_cast<std::size_t>(std::min(part.shard.count, State::kLossesShown)) * sizeof(float)));
+        part.losses_read = static_cast<const float*>(
+            tracer->read(stream, losses.raw(), static_cast<std::size_t>(std::min(part.shard.count, State::kLossesShown)) * sizeof(float)));
       if (training) {
         part.sums_cleared = false;
         part.loss_sum.copy_from(part.replica.sums(), stream);

@@ -69,9 +69,7 @@ Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participant
     ++traffic.messages;
     traffic.bytes += bytes;
   };
-  const auto pull = [&](int r, std::size_t chunk, bool add, int round) {
-    on_behalf_of(at(r), [&] { pull_now(r, chunk, add, round); });
-  };
+  const auto pull = [&](int r, std::size_t chunk, bool add, int round) { on_behalf_of(at(r), [&] { pull_now(r, chunk, add, round); }); };
 
   record_all();
   for (int step = 0; step < n - 1; ++step) {  // reduce-scatter

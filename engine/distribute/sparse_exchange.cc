@@ -106,8 +106,8 @@ Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher
       if (from == to) continue;
       stream.wait(parts_[from].packed_ready);
       const auto r = static_cast<std::int64_t>(from);
-      const Message message{static_cast<int>(from),     static_cast<int>(to), 0,    static_cast<int>(from),
-                            static_cast<int>(replicas), share * 4,            false};
+      const Message message{
+          static_cast<int>(from), static_cast<int>(to), 0, static_cast<int>(from), static_cast<int>(replicas), share * 4, false};
       if (watcher != nullptr) watcher->begin(message, stream, Tensor());
       copy_between(stream, *parts_[from].gpu, of(parts_[from], r).raw(), *reader.gpu, of(reader, r).raw(), share * 4);
       if (watcher != nullptr) watcher->end(message, stream, of(reader, r).reshaped({share}));

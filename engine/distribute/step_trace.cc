@@ -28,10 +28,10 @@ void TracedMessages::begin(const Message& message, const Stream& stream, const T
   const int from = first_replica_ + message.from;
   span.name = std::to_string(from) + " -> " + std::to_string(span.replica) +
               (message.chunks > 1 ? " chunk " + std::to_string(message.chunk) : std::string());
-  span.details = {{"bucket", std::to_string(bucket_)},         {"from", std::to_string(from)},
-                  {"to", std::to_string(span.replica)},        {"round", std::to_string(message.round)},
-                  {"chunk", std::to_string(message.chunk)},    {"chunks", std::to_string(message.chunks)},
-                  {"bytes", std::to_string(message.bytes)},    {"adds", message.adds ? "true" : "false"}};
+  span.details = {{"bucket", std::to_string(bucket_)},      {"from", std::to_string(from)},
+                  {"to", std::to_string(span.replica)},     {"round", std::to_string(message.round)},
+                  {"chunk", std::to_string(message.chunk)}, {"chunks", std::to_string(message.chunks)},
+                  {"bytes", std::to_string(message.bytes)}, {"adds", message.adds ? "true" : "false"}};
   tracer_->begin_device_span(stream, std::move(span));
   read("before", stream, place);
 }
@@ -92,8 +92,8 @@ void MirroredStep::State::trace_samples() {
   if (tracer == nullptr || mode != Mode::training || by_hand || tracer->samples_to_keep() <= 0) return;
   const int first_replica = place().first_replica;
   for (std::size_t r = 0; r < shards.size(); ++r) {
-    tracer->add_samples(samples_json(
-        {step(), first_replica + static_cast<int>(r), shards[r].first, shards[r].count, tracer->samples_to_keep()}, x, y));
+    tracer->add_samples(
+        samples_json({step(), first_replica + static_cast<int>(r), shards[r].first, shards[r].count, tracer->samples_to_keep()}, x, y));
   }
 }
 

@@ -25,8 +25,8 @@ struct Model::Impl {
   std::shared_ptr<LossImpl> loss;
   std::vector<std::shared_ptr<MetricImpl>> metrics;  // the weighted ones last
   std::size_t weighted_metrics = 0;
-  std::unique_ptr<Tracer> tracer;  // while fit traces
-  Trace trace;                     // the last one
+  std::unique_ptr<Tracer> tracer;      // while fit traces
+  Trace trace;                         // the last one
   std::unique_ptr<Graph> graph;        // made by build
   std::unique_ptr<MirroredStep> step;  // made by build; refers to graph and tracer, so it goes first
 

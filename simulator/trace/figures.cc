@@ -138,7 +138,8 @@ TraceFigures trace_figures(const std::vector<Span>& spans) {
     *mean /= cells;
   for (double& ms : figures.phase_ms) ms /= cells;
   for (const auto& [kind, ms] : critical) figures.critical_ms.emplace_back(kind, ms / n);
-  std::stable_sort(figures.critical_ms.begin(), figures.critical_ms.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(figures.critical_ms.begin(), figures.critical_ms.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   figures.slow_replica = slow_replica(table, counted);
   figures.slow_link = slow_link(table, counted);
   return figures;

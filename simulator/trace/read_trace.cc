@@ -44,8 +44,9 @@ TraceContents read_trace(const std::string& text, const std::string& name) {
   const std::size_t first = begin == std::string::npos ? 0 : begin + std::char_traits<char>::length(kBegin);
   const std::size_t end = begin == std::string::npos ? text.size() : text.find(kEnd, first);
   try {
-    const nlohmann::json json = nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(first),
-                                                      end == std::string::npos ? text.end() : text.begin() + static_cast<std::ptrdiff_t>(end));
+    const nlohmann::json json =
+        nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(first),
+                              end == std::string::npos ? text.end() : text.begin() + static_cast<std::ptrdiff_t>(end));
     if (!json.is_object() || !json.contains("otherData") || json["otherData"].value("producer", "") != "Lockstep")
       throw Error("Lockstep did not write it");
     TraceContents contents;

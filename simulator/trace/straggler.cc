@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <tuple>
 
 namespace lockstep {
 namespace {
+
+constexpr std::size_t kFewestRows = 5;  // fewer are no pattern
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -37,7 +40,9 @@ std::optional<Key> slowest(const std::vector<std::map<Key, double>>& rows, doubl
   std::optional<Key> found;
   for (const auto& [key, values] : ratios) {
     const double ratio = median(values);
-    if (ratio < least || 2 * wins[key] <= static_cast<std::int64_t>(values.size()) || (found && ratio <= times)) continue;
+    if (values.size() < kFewestRows || ratio < least || 2 * wins[key] <= static_cast<std::int64_t>(values.size()) ||
+        (found && ratio <= times))
+      continue;
     found = key;
     times = ratio;
     first_in = wins[key];
@@ -84,8 +89,8 @@ Straggler slow_link(const StepTable& table, const std::set<std::int64_t>& steps)
   std::vector<std::map<Link, double>> rows;
   for (const auto& [step, cells] : table) {
     if (!steps.count(step)) continue;
-    // A row for each bucket and size: of several messages of a link, the median.
-    std::map<std::pair<std::int64_t, std::int64_t>, std::map<Link, std::vector<double>>> sizes;
+    // A row for each bucket, size and kind (to be added, to be kept): of several messages of a link, the median.
+    std::map<std::tuple<std::int64_t, std::int64_t, bool>, std::map<Link, std::vector<double>>> sizes;
     for (const auto& [replica, cell] : cells) {
       for (const Span* span : cell.parts) {
         if (span->phase != Phase::all_reduce || span->detail("from") == nullptr || span->detail("to") == nullptr) continue;
@@ -96,7 +101,8 @@ Straggler slow_link(const StepTable& table, const std::set<std::int64_t>& steps)
           size = rounded;
           break;
         }
-        sizes[{number(*span, "bucket"), size}][link].push_back(static_cast<double>(span->ns()));
+        const std::string* adds = span->detail("adds");
+        sizes[{number(*span, "bucket"), size, adds != nullptr && *adds == "true"}][link].push_back(static_cast<double>(span->ns()));
       }
     }
     for (const auto& [key, links] : sizes) {

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// Named when it is the slowest in most steps and, at the median, 1.3 times as slow as the median of the others.
+// Named when it is the slowest in most of at least 5 steps and, at the median, 1.3 times as slow as the median of the others.
 Straggler slow_replica(const StepTable& table, const std::set<std::int64_t>& steps);
 // By messages of equal size in one bucket; named from 2 times on, since small messages differ more.
 Straggler slow_link(const StepTable& table, const std::set<std::int64_t>& steps);

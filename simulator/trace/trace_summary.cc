@@ -43,7 +43,8 @@ std::string ranges(const std::vector<std::int64_t>& steps) {
 std::string headline(const TraceContents& contents) {
   const nlohmann::json about = nlohmann::json::parse(contents.about, nullptr, false);
   std::string text = about.is_object() ? about.value("title", "") : "";
-  if (about.is_object() && about.contains("algorithm")) text += (text.empty() ? "" : ", ") + ("all-reduce " + about["algorithm"].get<std::string>());
+  if (about.is_object() && about.contains("algorithm"))
+    text += (text.empty() ? "" : ", ") + ("all-reduce " + about["algorithm"].get<std::string>());
   return text;
 }
 
@@ -87,8 +88,7 @@ std::string trace_summary(const TraceContents& contents) {
   text += line("           all-reduce %.3f, at the barrier %.3f, for the host %.3f.\n", f.idle_all_reduce_ms, f.idle_barrier_ms,
                f.idle_host_ms);
   text += "  Critical path:\n";
-  for (const auto& [kind, ms] : f.critical_ms)
-    text += line("    %-16s %9.3f ms %5.1f %%\n", kind.c_str(), ms, share(ms, f.step_ms));
+  for (const auto& [kind, ms] : f.critical_ms) text += line("    %-16s %9.3f ms %5.1f %%\n", kind.c_str(), ms, share(ms, f.step_ms));
   return text + stragglers(f);
 }
 

@@ -63,8 +63,13 @@ Array random_ints(Shape shape, unsigned below, std::mt19937& random) {
 
 std::string fit(Model model, const Array& x, const Array& y, const std::string& path, const TraceOptions& options, std::int64_t batch) {
   Witness witness;
-  model.fit(x, y, FitOptions().batch_size(batch).verbose(Verbose::silent).trace(path + ".html", options).trace(path + ".json", options)
-                      .callback(witness.callback()));
+  model.fit(x, y,
+            FitOptions()
+                .batch_size(batch)
+                .verbose(Verbose::silent)
+                .trace(path + ".html", options)
+                .trace(path + ".json", options)
+                .callback(witness.callback()));
   return witness.json();
 }
 
@@ -87,7 +92,8 @@ int main(int argc, char** argv) {
   });
   TraceOptions options;
   options.steps(6).inspect(3).title(kMarkup).class_names({"plain", kMarkup, "a & b"});
-  const std::string first = fit(pictures, random_floats({168, 16, 16, 3}, random), random_ints({168}, 3, random), folder + "pictures", options, 28);
+  const std::string first =
+      fit(pictures, random_floats({168, 16, 16, 3}, random), random_ints({168}, 3, random), folder + "pictures", options, 28);
 
   const MirroredStrategy four(gpus, TreeAllReduce());
   const Model texts = four.scope([] {

@@ -41,7 +41,8 @@ class Browser:
 
     def call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.base + self.session + path, data=data, method=method, headers={"Content-Type": "application/json"})
+        request = urllib.request.Request(self.base + self.session + path, data=data, method=method,
+                                         headers={"Content-Type": "application/json"})
         try:
             with urllib.request.urlopen(request, timeout=180) as answer:
                 return json.load(answer)["value"]

@@ -38,7 +38,8 @@ def main():
                 "slices": rows(processor, "select count(*) as n from slice")[0]["n"],
                 "arrows": rows(processor, "select count(*) as n from flow")[0]["n"],
                 "counters": rows(processor, "select count(*) as n from counter")[0]["n"],
-                "errors": rows(processor, "select coalesce(sum(value), 0) as n from stats where severity in ('error', 'data_loss')")[0]["n"],
+                "errors": rows(processor, "select coalesce(sum(value), 0) as n from stats "
+                                          "where severity in ('error', 'data_loss')")[0]["n"],
             }
             wanted = {"slices": count("X"), "arrows": count("s"), "counters": count("C"), "errors": 0}
             if found != wanted:

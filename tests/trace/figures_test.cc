@@ -54,11 +54,11 @@ TEST(Figures, HiddenCommunicationIsWhatLiesUnderLocalGradients) {
 
 TEST(Figures, TheCriticalPathGoesThroughTheReplicaThatCameLast) {
   // Replica 1 is late with bucket 1; replica 0 waits for it in the all-reduce and ends last.
-  const TraceFigures figures = trace_figures({
-      span(Phase::shard, 0, 0, 1000), span(Phase::local_gradients, 0, 1000, 8000), bucket(0, 0, 4000, 5000), bucket(1, 0, 8000, 14000),
-      span(Phase::update, 0, 14000, 16000), span(Phase::barrier, 0, 16000, 17000),  //
-      span(Phase::shard, 1, 0, 1500), span(Phase::local_gradients, 1, 1500, 12000), bucket(0, 1, 4500, 5000), bucket(1, 1, 12000, 14000),
-      span(Phase::update, 1, 14000, 15000), span(Phase::barrier, 1, 15000, 17000)});
+  const TraceFigures figures =
+      trace_figures({span(Phase::shard, 0, 0, 1000), span(Phase::local_gradients, 0, 1000, 8000), bucket(0, 0, 4000, 5000),
+                     bucket(1, 0, 8000, 14000), span(Phase::update, 0, 14000, 16000), span(Phase::barrier, 0, 16000, 17000),  //
+                     span(Phase::shard, 1, 0, 1500), span(Phase::local_gradients, 1, 1500, 12000), bucket(0, 1, 4500, 5000),
+                     bucket(1, 1, 12000, 14000), span(Phase::update, 1, 14000, 15000), span(Phase::barrier, 1, 15000, 17000)});
   ASSERT_EQ(figures.steps.size(), 1U);
   std::vector<std::string> path;
   for (const CriticalPiece& piece : figures.steps[0].critical) path.push_back(piece.what + " " + std::to_string(piece.replica));
@@ -66,9 +66,9 @@ TEST(Figures, TheCriticalPathGoesThroughTheReplicaThatCameLast) {
 }
 
 TEST(Figures, ABucketThatWaitsForTheOneBeforeContinuesThePathThere) {
-  const TraceFigures figures = trace_figures({span(Phase::shard, 0, 0, 100), span(Phase::local_gradients, 0, 100, 6000),
-                                              bucket(0, 0, 3000, 9000), bucket(1, 0, 9000, 12000), span(Phase::update, 0, 12500, 13000),
-                                              span(Phase::barrier, 0, 13000, 13000)});
+  const TraceFigures figures =
+      trace_figures({span(Phase::shard, 0, 0, 100), span(Phase::local_gradients, 0, 100, 6000), bucket(0, 0, 3000, 9000),
+                     bucket(1, 0, 9000, 12000), span(Phase::update, 0, 12500, 13000), span(Phase::barrier, 0, 13000, 13000)});
   std::vector<std::string> path;
   for (const CriticalPiece& piece : figures.steps[0].critical) path.push_back(piece.what);
   EXPECT_EQ(path, (std::vector<std::string>{"shard", "local gradients", "all-reduce bucket 0", "all-reduce bucket 1", "host", "update"}));
@@ -126,7 +126,8 @@ std::vector<Span> run(int replicas, int steps, const std::vector<double>& pace, 
       spans.push_back(bucket(0, r, begin + 50000, begin + 60000, s));
       for (int m = 0; m < 4; ++m)
         spans.push_back(message(from, r, begin + 50000 + 1000 * m,
-                                begin + 50000 + 1000 * m + static_cast<std::int64_t>(100 * link[static_cast<std::size_t>(r)]) + m, 4096 - m, s));
+                                begin + 50000 + 1000 * m + static_cast<std::int64_t>(100 * link[static_cast<std::size_t>(r)]) + m, 4096 - m,
+                                s));
       spans.push_back(span(Phase::update, r, begin + 60000, begin + 61000, s));
       spans.push_back(span(Phase::barrier, r, begin + 61000, begin + 62000, s));
     }

@@ -7,8 +7,8 @@
 #include "figures.h"
 #include "mirrored_step.h"
 #include "optim/adam.h"
-#include "trace_summary.h"
 #include "trace.h"
+#include "trace_summary.h"
 
 namespace lockstep {
 namespace {

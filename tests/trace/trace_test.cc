@@ -13,10 +13,10 @@
 #include "../distribute/support/gpus.h"
 #include "../distribute/support/model.h"
 #include "elementwise.h"
+#include "figures.h"
 #include "lockstep/error.h"
 #include "mirrored_step.h"
 #include "optim/adam.h"
-#include "figures.h"
 #include "trace_impl.h"
 
 namespace lockstep {

@@ -60,9 +60,11 @@ class FitOptions {
   FitOptions& validation(Dataset data) { return validation_data_ = std::make_shared<Dataset>(std::move(data)), *this; }
   FitOptions& verbose(Verbose how) { return verbose_ = how, *this; }
   FitOptions& callback(Callback callback) { return callbacks_.push_back(std::move(callback)), *this; }
-  // Records the first steps (trace.h). To a file, by the name's end: .html is a page, .json a Chrome trace, which Perfetto (ui.perfetto.dev)
-  // opens; or to an object. Each may be called more than once: it is one recording.
-  FitOptions& trace(std::string path, std::int64_t steps = 20) { return trace_options_.steps(steps), trace(std::move(path), trace_options_); }
+  // Records the first steps (trace.h). To a file, by the name's end: .html is a page, .json a Chrome trace, which Perfetto
+  // (ui.perfetto.dev) opens; or to an object. Each may be called more than once: it is one recording.
+  FitOptions& trace(std::string path, std::int64_t steps = 20) {
+    return trace_options_.steps(steps), trace(std::move(path), trace_options_);
+  }
   FitOptions& trace(std::string path, const TraceOptions& options) {
     return trace_options_ = options, trace_paths_.push_back(std::move(path)), *this;
   }

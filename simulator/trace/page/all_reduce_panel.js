@@ -3,7 +3,7 @@
 // The messages of one bucket by rounds; those of a round are under way together.
 function roundsOf(step, bucket) {
   const messages = step.spans.filter((span) => span.phase === 3 && span.args.from !== undefined && span.args.bucket === bucket)
-    .sort((a, b) => a.args.round - b.args.round || a.begin - b.begin);
+                       .sort((a, b) => a.args.round - b.args.round || a.begin - b.begin);
   const rounds = [];
   for (const message of messages) {
     if (!rounds.length || rounds[rounds.length - 1][0].args.round !== message.args.round) rounds.push([]);
@@ -16,7 +16,9 @@ function roundsOf(step, bucket) {
 function placeReplicas(rounds, width, height) {
   const n = replicas.length, parents = {};
   const ring = rounds.length === 0 || rounds.flat().some((message) => message.args.chunks > 1);
-  if (!ring) for (const message of rounds.flat()) if (message.args.adds) parents[message.args.from] = message.args.to;
+  if (!ring)
+    for (const message of rounds.flat())
+      if (message.args.adds) parents[message.args.from] = message.args.to;
   const spot = {};
   if (ring || n < 3) {
     replicas.forEach((replica, i) => {
@@ -44,9 +46,12 @@ function placeReplicas(rounds, width, height) {
 function holdings(rounds, done, gathered, chunks) {
   const all = rounds.flat(), held = {};
   for (const replica of replicas) {
-    held[replica] = Array.from({ length: chunks }, (_, chunk) => {
+    held[replica] = Array.from({length: chunks}, (_, chunk) => {
       const first = all.find((message) => message.args.to === replica && message.args.chunk === chunk && message.args.before);
-      return { parts: gathered ? new Set(chunk === replica - FIRST_REPLICA ? [replica] : []) : new Set([replica]), values: first && first.args.before };
+      return {
+        parts: gathered ? new Set(chunk === replica - FIRST_REPLICA ? [replica] : []) : new Set([replica]),
+        values: first && first.args.before
+      };
     });
   }
   for (const round of rounds.slice(0, done)) {
@@ -54,33 +59,44 @@ function holdings(rounds, done, gathered, chunks) {
     round.forEach((message, i) => {
       const to = held[message.args.to], chunk = message.args.chunk;
       const parts = new Set(before[i].parts);
-      if (message.args.adds) for (const part of to[chunk].parts) parts.add(part);
-      to[chunk] = { parts, values: message.args.values || (message.args.adds ? undefined : before[i].values) };
+      if (message.args.adds)
+        for (const part of to[chunk].parts) parts.add(part);
+      to[chunk] = {parts, values: message.args.values || (message.args.adds ? undefined : before[i].values)};
     });
   }
   return held;
 }
 
 function valueRows(message, held, gathered) {
-  const { from, to, chunk, adds } = message.args, own = held[to][chunk].values, received = held[from][chunk].values;
-  const row = (name, values, total) => html("tr", { class: total ? "total" : "" }, html("td", {}, name), (values || Array(3).fill(null)).slice(0, 3).map((x) => html("td", { class: "n mono value" }, value(x))));
+  const {from, to, chunk, adds} = message.args, own = held[to][chunk].values, received = held[from][chunk].values;
+  const row = (name, values, total) => html(
+      "tr", {class: total ? "total" : ""}, html("td", {}, name),
+      (values || Array(3).fill(null)).slice(0, 3).map((x) => html("td", {class: "n mono value"}, value(x))));
   if (!message.args.values) return null;
-  if (gathered) return html("table", { style: { "margin-top": "6px" } }, row("from " + from, message.args.values));
-  return html("table", { style: { "margin-top": "6px" } }, adds ? [row("replica " + to, own), row("+ from " + from, received), row("= sum", message.args.values, true)]
-    : [row("replica " + to + " had", own), row("now", message.args.values, true)]);
+  if (gathered) return html("table", {style: {"margin-top": "6px"}}, row("from " + from, message.args.values));
+  return html(
+      "table", {style: {"margin-top": "6px"}},
+      adds ? [row("replica " + to, own), row("+ from " + from, received), row("= sum", message.args.values, true)] :
+             [row("replica " + to + " had", own), row("now", message.args.values, true)]);
 }
 
 function allReducePanel(step) {
   const wholes = step.phases[3].of(replicas[0]), chosen = Math.min(state.bucket, wholes.length - 1);
   const whole = wholes[chosen];
   if (!whole) {
-    return { node: html("div", { class: "panel" }, words("4  All-reduce", "One replica has nobody to sum with: its gradient is the whole gradient."), html("div")), update() {} };
+    return {
+      node: html(
+          "div", {class: "panel"}, words("4  All-reduce", "One replica has nobody to sum with: its gradient is the whole gradient."),
+          html("div")),
+      update() {}
+    };
   }
   const bucket = whole.args.bucket, rounds = roundsOf(step, bucket), gathered = String(whole.args.algorithm).startsWith("rows in use");
   const chunks = rounds.length ? rounds[0][0].args.chunks : 1, n = replicas.length;
   const columns = gathered ? 1 : n, square = n > 4 ? 8 : 12;
   const width = 560, height = n === 2 ? 190 : 270, spot = placeReplicas(rounds, width, height);
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": "Replicas and the messages between them" });
+  const picture =
+      svg("svg", {viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": "Replicas and the messages between them"});
   const links = new Set(rounds.flat().map((message) => message.args.from + ">" + message.args.to));
   const path = (from, to) => {  // a slight bend, so that both directions can be told apart
     const [x1, y1] = spot[from], [x2, y2] = spot[to], dx = x2 - x1, dy = y2 - y1;
@@ -88,44 +104,86 @@ function allReducePanel(step) {
   };
   for (const link of links) {
     const [x1, y1, cx, cy, x2, y2] = path(...link.split(">").map(Number));
-    picture.append(svg("path", { d: `M${x1} ${y1} Q${cx} ${cy} ${x2} ${y2}`, fill: "none", stroke: "var(--line)", "stroke-width": 1.5 }));
+    picture.append(svg("path", {d: `M${x1} ${y1} Q${cx} ${cy} ${x2} ${y2}`, fill: "none", stroke: "var(--line)", "stroke-width": 1.5}));
   }
   const moving = svg("g"), squares = {};
   const boxes = svg("g");
   for (const replica of replicas) {
     const [x, y] = spot[replica], w = Math.max(82, columns * (square + 3) + 22), h = 26 + chunks * (square + 3);
-    boxes.append(svg("rect", { x: x - w / 2, y: y - h / 2, width: w, height: h, rx: 8, fill: "var(--card)", stroke: "var(--line)" }),
-      svg("text", { x, y: y - h / 2 + 15, "text-anchor": "middle", class: "strong" }, "replica " + replica));
-    squares[replica] = Array.from({ length: chunks }, (_, chunk) => Array.from({ length: columns }, (_, part) => {
-      const rect = svg("rect", { x: x - (columns * (square + 3) - 3) / 2 + part * (square + 3), y: y - h / 2 + 22 + chunk * (square + 3), width: square, height: square, rx: 2, fill: "var(--well)" });
-      boxes.append(withHint(rect, gathered ? "rows of replica " + replicas[chunk] : "chunk " + chunk + ": the part of replica " + replicas[part]));
+    boxes.append(
+        svg("rect", {x: x - w / 2, y: y - h / 2, width: w, height: h, rx: 8, fill: "var(--card)", stroke: "var(--line)"}),
+        svg("text", {x, y: y - h / 2 + 15, "text-anchor": "middle", class: "strong"}, "replica " + replica));
+    squares[replica] = Array.from({length: chunks}, (_, chunk) => Array.from({length: columns}, (_, part) => {
+      const rect = svg("rect", {
+        x: x - (columns * (square + 3) - 3) / 2 + part * (square + 3),
+        y: y - h / 2 + 22 + chunk * (square + 3),
+        width: square,
+        height: square,
+        rx: 2,
+        fill: "var(--well)"
+      });
+      boxes.append(
+          withHint(rect, gathered ? "rows of replica " + replicas[chunk] : "chunk " + chunk + ": the part of replica " + replicas[part]));
       return rect;
     }));
   }
   picture.append(boxes, moving);
 
-  const said = html("p", {}), values = html("div"), list = html("p", { class: "quiet", style: { "font-size": "12.5px", "margin-top": "4px" } });
-  const chips = html("div", { class: "chips", role: "group", "aria-label": "Bucket" }, wholes.slice(0, 12).map((one, i) => html("button", { "aria-pressed": i === chosen ? "true" : "false",
-    onclick: () => go({ bucket: i, moment: 0 }) }, one.name.replace("all-reduce ", "") + ", " + bytes(one.args.bytes))));
+  const said = html("p", {}), values = html("div"), list = html("p", {class: "quiet", style: {"font-size": "12.5px", "margin-top": "4px"}});
+  const chips = html(
+      "div", {class: "chips", role: "group", "aria-label": "Bucket"},
+      wholes.slice(0, 12).map(
+          (one, i) => html(
+              "button", {"aria-pressed": i === chosen ? "true" : "false", onclick: () => go({bucket: i, moment: 0})},
+              one.name.replace("all-reduce ", "") + ", " + bytes(one.args.bytes))));
   const variables = Array.isArray(whole.args.variables) ? whole.args.variables : [String(whole.args.variables)];
   const sentences = {
-    ring: "A ring: each replica sends to its right neighbour only. First the chunks are added up on their way around, then the finished ones travel around once more.",
+    ring:
+        "A ring: each replica sends to its right neighbour only. First the chunks are added up on their way around, " +
+        "then the finished ones travel around once more.",
     tree: "A tree: pairs add up, then pairs of pairs. The sum comes back down the same way.",
     "one-device": "Everybody sends to one replica, which adds up and sends the sum back.",
     "hierarchical-copy": "Groups add up among themselves first, then their leaders; the sum comes back the same way.",
     nccl: "NCCL moves the data; its messages are its own affair and not recorded here.",
   };
-  const node = html("div", { class: "panel" },
-    words("4  All-reduce", gathered ? "Only the rows that the samples name have a gradient. Replicas exchange those rows, and each adds them up in the same order." : sentences[whole.args.algorithm] || "Gradients are summed over the replicas.",
-      variables.slice(0, 3).join(", ") + (variables.length > 3 ? " and " + (variables.length - 3) + " more" : ""),
-      [["algorithm", whole.args.algorithm], ["bucket", html("span", { "data-figure": "bucket-bytes", "data-value": whole.args.bytes }, bytes(whole.args.bytes))],
-        ["messages", html("span", { "data-figure": "messages", "data-value": whole.args["messages of all replicas"] }, grouped(whole.args["messages of all replicas"]))],
-        ["bytes sent by all", html("span", { "data-figure": "bytes-sent", "data-value": whole.args["bytes of all replicas"] }, bytes(whole.args["bytes of all replicas"]))],
-        ["took", duration(whole.end - whole.begin)]]),
-    html("div", { class: "picture" }, chips, html("div", { class: "sums" }, picture, html("div", {}, html("h3", {}, "Now"), said, list, values,
-      rounds.length && !rounds.flat().some((message) => message.args.values) ? notInspected("Partial sums") : null,
-      rounds.length ? html("p", { class: "quiet", style: { "font-size": "12px", "margin-top": "12px" } }, gathered ? "Each square: the rows of one replica, filled where they have arrived."
-        : (chunks > 1 ? "Each row is a chunk of the bucket, each" : "Each") + " square in it the part of one replica: filled means that the sum has it.") : null))));
+  const node = html(
+      "div", {class: "panel"},
+      words(
+          "4  All-reduce",
+          gathered ?
+              "Only the rows that the samples name have a gradient. Replicas exchange those rows, and each adds them up in the same order." :
+              sentences[whole.args.algorithm] || "Gradients are summed over the replicas.",
+          variables.slice(0, 3).join(", ") + (variables.length > 3 ? " and " + (variables.length - 3) + " more" : ""),
+          [
+            ["algorithm", whole.args.algorithm],
+            ["bucket", html("span", {"data-figure": "bucket-bytes", "data-value": whole.args.bytes}, bytes(whole.args.bytes))],
+            [
+              "messages",
+              html(
+                  "span", {"data-figure": "messages", "data-value": whole.args["messages of all replicas"]},
+                  grouped(whole.args["messages of all replicas"]))
+            ],
+            [
+              "bytes sent by all",
+              html(
+                  "span", {"data-figure": "bytes-sent", "data-value": whole.args["bytes of all replicas"]},
+                  bytes(whole.args["bytes of all replicas"]))
+            ],
+            ["took", duration(whole.end - whole.begin)]
+          ]),
+      html(
+          "div", {class: "picture"}, chips,
+          html(
+              "div", {class: "sums"}, picture,
+              html(
+                  "div", {}, html("h3", {}, "Now"), said, list, values,
+                  rounds.length && !rounds.flat().some((message) => message.args.values) ? notInspected("Partial sums") : null,
+                  rounds.length ? html(
+                                      "p", {class: "quiet", style: {"font-size": "12px", "margin-top": "12px"}},
+                                      gathered ? "Each square: the rows of one replica, filled where they have arrived." :
+                                                 (chunks > 1 ? "Each row is a chunk of the bucket, each square in it" : "Each square is") +
+                                              " the part of one replica: filled means that the sum has it.") :
+                                  null))));
 
   return {
     node,
@@ -139,31 +197,55 @@ function allReducePanel(step) {
       const at = moment * rounds.length, done = Math.min(rounds.length, Math.floor(at + 1e-9)), round = rounds[done];
       const held = holdings(rounds, done, gathered, chunks);
       const summed = !rounds.length && moment > 0.98;  // by NCCL, unseen
-      for (const replica of replicas) squares[replica].forEach((row, chunk) => row.forEach((rect, part) =>
-        rect.setAttribute("fill", summed || (gathered ? held[replica][chunk].parts.size > 0 : held[replica][chunk].parts.has(replicas[part])) ? colour(3) : "var(--well)")));
+      for (const replica of replicas)
+        squares[replica].forEach(
+            (row, chunk) => row.forEach(
+                (rect, part) => rect.setAttribute(
+                    "fill",
+                    summed || (gathered ? held[replica][chunk].parts.size > 0 : held[replica][chunk].parts.has(replicas[part])) ?
+                        colour(3) :
+                        "var(--well)")));
       moving.replaceChildren();
       if (!round) {
-        said.textContent = rounds.length ? (gathered ? "Everybody has all rows, and adds them up." : "Every replica has every part: the sums are complete, and the same everywhere.") : summed ? "Every replica has the sum, the same everywhere." : "";
+        said.textContent = rounds.length ? (gathered ? "Everybody has all rows, and adds them up." :
+                                                       "Every replica has every part: the sums are complete, and the same everywhere.") :
+            summed                       ? "Every replica has the sum, the same everywhere." :
+                                           "";
         list.textContent = "";
         const last = rounds.length && rounds[rounds.length - 1].find((message) => message.args.values);
-        values.replaceChildren(...(last ? [html("table", { style: { "margin-top": "6px" } }, replicas.slice(0, 6).map((replica) => html("tr", {}, html("td", {}, "replica " + replica),
-          (held[replica][last.args.chunk].values || []).slice(0, 3).map((x) => html("td", { class: "n mono value" }, value(x))))))] : []));
+        values.replaceChildren(
+            ...(last ? [html(
+                           "table", {style: {"margin-top": "6px"}},
+                           replicas.slice(0, 6).map(
+                               (replica) => html(
+                                   "tr", {}, html("td", {}, "replica " + replica),
+                                   (held[replica][last.args.chunk].values || [])
+                                       .slice(0, 3)
+                                       .map((x) => html("td", {class: "n mono value"}, value(x))))))] :
+                       []));
         return;
       }
       const part = clamp((at - done) * 1.15, 0, 1), ease = 0.2 + 0.6 * part * part * (3 - 2 * part);  // between the boxes
       for (const message of round) {
         const [x1, y1, cx, cy, x2, y2] = path(message.args.from, message.args.to), u = 1 - ease;
         const x = u * u * x1 + 2 * u * ease * cx + ease * ease * x2, y = u * u * y1 + 2 * u * ease * cy + ease * ease * y2;
-        moving.append(svg("rect", { x: x - 21, y: y - 10, width: 42, height: 20, rx: 10, fill: colour(3) }),
-          svg("text", { x, y: y + 4, "text-anchor": "middle", style: { fill: "var(--on-phase)", "font-size": "10.5px" } }, chunks > 1 && !gathered ? "chunk " + message.args.chunk : message.args.adds ? "add" : "copy"));
+        moving.append(
+            svg("rect", {x: x - 21, y: y - 10, width: 42, height: 20, rx: 10, fill: colour(3)}),
+            svg("text", {x, y: y + 4, "text-anchor": "middle", style: {fill: "var(--on-phase)", "font-size": "10.5px"}},
+                chunks > 1 && !gathered ? "chunk " + message.args.chunk :
+                    message.args.adds   ? "add" :
+                                          "copy"));
       }
       const first = round.find((message) => message.args.values) || round[0];
-      const { from, to, chunk, adds } = first.args;
-      const what = gathered ? `replica ${to} gets the rows of replica ${from}.`
-        : chunks > 1 ? `replica ${to} gets ${adds ? "" : "the finished "}chunk ${chunk} from replica ${from} and ${adds ? "adds it to its own" : "keeps it"}.`
-          : adds ? `replica ${to} gets what replica ${from} has and adds it to its own.` : `replica ${to} gets the sum from replica ${from}.`;
+      const {from, to, chunk, adds} = first.args;
+      const what = gathered ? `replica ${to} gets the rows of replica ${from}.` :
+          chunks > 1 ? `replica ${to} gets ${adds ? "" : "the finished "}chunk ${chunk} from replica ${from} and ${
+                           adds ? "adds it to its own" : "keeps it"}.` :
+          adds ? `replica ${to} gets what replica ${from} has and adds it to its own.` :
+                 `replica ${to} gets the sum from replica ${from}.`;
       said.textContent = "Round " + (done + 1) + " of " + rounds.length + ": " + what;
-      list.textContent = plural(round.length, "message") + " of " + bytes(first.args.bytes) + (round.length > 1 ? " at once" : "") + ", " + duration(first.end - first.begin);
+      list.textContent = plural(round.length, "message") + " of " + bytes(first.args.bytes) + (round.length > 1 ? " at once" : "") + ", " +
+          duration(first.end - first.begin);
       values.replaceChildren(...[valueRows(first, held, gathered)].filter(Boolean));
     },
   };

@@ -7,17 +7,19 @@ const about = trace.otherData.about;
 const figures = trace.otherData.figures;
 const FIRST_REPLICA = about["first replica"] || 0;
 
-const spans = trace.traceEvents.filter((event) => event.ph === "X").map((event) => ({
-  name: event.name,
-  phase: PHASES.indexOf(event.cat),
-  begin: Math.round(event.ts * 1000),
-  end: Math.round(event.ts * 1000) + Math.round(event.dur * 1000),
-  track: ["host", "compute", "communication"][(event.tid - 1) % 3],
-  replica: event.args.replica,
-  step: event.args.step,
-  depth: event.args.depth,
-  args: event.args,
-})).sort((a, b) => a.depth - b.depth || a.begin - b.begin);
+const spans = trace.traceEvents.filter((event) => event.ph === "X")
+                  .map((event) => ({
+                         name: event.name,
+                         phase: PHASES.indexOf(event.cat),
+                         begin: Math.round(event.ts * 1000),
+                         end: Math.round(event.ts * 1000) + Math.round(event.dur * 1000),
+                         track: ["host", "compute", "communication"][(event.tid - 1) % 3],
+                         replica: event.args.replica,
+                         step: event.args.step,
+                         depth: event.args.depth,
+                         args: event.args,
+                       }))
+                  .sort((a, b) => a.depth - b.depth || a.begin - b.begin);
 
 const replicas = [...new Set(spans.map((span) => span.replica))].sort((a, b) => a - b);
 
@@ -27,7 +29,8 @@ const firstCopy = spans.filter((span) => span.phase === 0 && span.track === "com
 const steps = figures.steps.map((figure) => {
   const mine = spans.filter((span) => span.step === figure.step && !(span.phase === 0 && span.track === "communication"));
   const phases = PHASES.map((name, phase) => {
-    const whole = mine.filter((span) => span.depth === 0 && span.phase === phase).sort((a, b) => a.replica - b.replica || a.begin - b.begin);
+    const whole =
+        mine.filter((span) => span.depth === 0 && span.phase === phase).sort((a, b) => a.replica - b.replica || a.begin - b.begin);
     return {
       whole,
       begin: Math.min(...whole.map((span) => span.begin)),
@@ -64,6 +67,7 @@ function className(label) {
 
 function duration(ns) {
   if (!Number.isFinite(ns)) return "–";
+  if (ns === 0) return "0";
   const ms = ns / 1e6;
   if (ms >= 1000) return (ms / 1000).toFixed(2) + " s";
   if (ms >= 100) return ms.toFixed(0) + " ms";
@@ -79,7 +83,8 @@ function bytes(n) {
   return n + " bytes";
 }
 
-const number = (value, digits = 4) => (value === null || value === undefined ? "–" : Number(value).toPrecision(digits).replace("e-", "e−").replace(/^-/, "−"));
+const number = (value, digits = 4) =>
+    (value === null || value === undefined ? "–" : Number(value).toPrecision(digits).replace("e-", "e−").replace(/^-/, "−"));
 const percent = (part, whole) => (whole > 0 ? Math.round((100 * part) / whole) + " %" : "0 %");
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, " ");
 const plural = (n, word) => grouped(n) + " " + word + (n === 1 ? "" : "s");

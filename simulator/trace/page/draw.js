@@ -2,10 +2,14 @@
 
 function fill(node, attributes, children) {
   for (const [key, value] of Object.entries(attributes || {})) {
-    if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else if (key === "style" && typeof value === "object") for (const [name, v] of Object.entries(value)) node.style.setProperty(name, v);
-    else if (value === true) node.setAttribute(key, "");
-    else if (value !== false && value !== null && value !== undefined) node.setAttribute(key, value);
+    if (key.startsWith("on"))
+      node.addEventListener(key.slice(2), value);
+    else if (key === "style" && typeof value === "object")
+      for (const [name, v] of Object.entries(value)) node.style.setProperty(name, v);
+    else if (value === true)
+      node.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined)
+      node.setAttribute(key, value);
   }
   node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return node;
@@ -20,22 +24,24 @@ const share = (at, begin, end) => (end > begin ? clamp((at - begin) / (end - beg
 
 // A list of names and figures.
 function facts(rows) {
-  return html("dl", { class: "figures" }, rows.filter(Boolean).map(([name, value]) => [html("dt", {}, name), html("dd", {}, value)]));
+  return html("dl", {class: "figures"}, rows.filter(Boolean).map(([name, value]) => [html("dt", {}, name), html("dd", {}, value)]));
 }
 
 // What the phase is, in words, on the left of every panel.
 function words(title, sentence, more, rows) {
-  return html("div", { class: "words" }, html("h2", {}, title), html("p", {}, sentence), more && html("p", { class: "more" }, more),
-    rows && facts(rows));
+  return html(
+      "div", {class: "words"}, html("h2", {}, title), html("p", {}, sentence), more && html("p", {class: "more"}, more),
+      rows && facts(rows));
 }
 
 // Said where a figure was not taken, with a way to where it was.
 function notInspected(what) {
   const looked = steps.filter((step) => step.inspected).map((step) => step.number);
-  if (!looked.length) return html("p", { class: "note" }, what + " were not recorded. Record with --trace-inspect 4 to see them.");
+  if (!looked.length) return html("p", {class: "note"}, what + " were not recorded. Record with --trace-inspect 4 to see them.");
   const range = looked.length > 1 ? "steps " + looked[0] + "–" + looked[looked.length - 1] : "step " + looked[0];
-  return html("p", { class: "note" }, what + " take time to record, so only " + range + (looked.length > 1 ? " have" : " has") + " them. ",
-    html("button", { onclick: () => go({ step: steps.findIndex((step) => step.inspected) }) }, "Go to step " + looked[0]));
+  return html(
+      "p", {class: "note"}, what + " take time to record, so only " + range + (looked.length > 1 ? " have" : " has") + " them. ",
+      html("button", {onclick: () => go({step: steps.findIndex((step) => step.inspected)})}, "Go to step " + looked[0]));
 }
 
 // A line of text with the pointer.
@@ -57,5 +63,13 @@ function withHint(node, text) {
   return node;
 }
 
-// Values as a learner reads them: four decimals, all in one column.
-const value = (x) => (x === null || x === undefined ? "?" : (x < 0 ? "−" : " ") + Math.abs(x).toFixed(5));
+// Values as a learner reads them, all in one column.
+function value(x) {
+  if (x === null || x === undefined) return "?";
+  const size = Math.abs(x),
+        text = size === 0 || (size >= 0.001 && size < 1000) ? size.toFixed(5) : size.toExponential(2).replace("e-", "e−");
+  return (x < 0 ? "−" : " ") + text;
+}
+
+// Four replicas and more stand in rows of four.
+const many = () => (replicas.length > 3 ? " many" : "");

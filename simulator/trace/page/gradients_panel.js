@@ -6,75 +6,104 @@ function gradientsPanel(step) {
   const shown = layers.filter((name) => present.has(name));
   const buckets = about.buckets || [], total = buckets.reduce((sum, one) => sum + one.bytes, 0) || 1;
   // As wide as their bytes, but the smallest can still be seen.
-  const sized = buckets.map((one) => Math.max(one.bytes / total, 0.035)), sizedTotal = sized.reduce((a, b) => a + b, 0), widths = sized.map((one) => one / sizedTotal);
+  const sized = buckets.map((one) => Math.max(one.bytes / total, 0.035)), sizedTotal = sized.reduce((a, b) => a + b, 0),
+        widths = sized.map((one) => one / sizedTotal);
   const layerOf = {};
-  for (const layer of about.layers || []) for (const name of layer.variables) layerOf[name] = layer.name;
+  for (const layer of about.layers || [])
+    for (const name of layer.variables) layerOf[name] = layer.name;
   const sizes = Object.fromEntries((about.variables || []).map((one) => [one.name, one.bytes]));
   const width = 860, left = 74, room = width - left - 118, cell = room / Math.max(1, shown.length);
   const gap = cell > 8 ? 3 : cell > 4 ? 1 : 0, labelled = shown.length <= 12;
   const tall = replicas.length < 3 ? 26 : 15, rowHeight = 46 + 2 * tall + (replicas.length < 3 ? 14 : 0);
   const height = replicas.length * rowHeight + (labelled ? 22 : 4);
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": "Layers of every replica, forward and backward" });
+  const picture =
+      svg("svg",
+          {viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": "Layers of every replica, forward and backward"});
   const cells = [], fills = [], badges = [];
   replicas.forEach((replica, r) => {
     const top = r * rowHeight, mine = step.spans.filter((span) => span.replica === replica && span.args.layer !== undefined);
-    picture.append(svg("text", { x: 0, y: top + 12, class: "strong" }, "replica " + replica),
-      svg("text", { x: 0, y: top + 20 + tall / 2 + 4, class: "soft" }, "forward →"), svg("text", { x: 0, y: top + 24 + 1.5 * tall + 4, class: "soft" }, "← backward"));
+    picture.append(
+        svg("text", {x: 0, y: top + 12, class: "strong"}, "replica " + replica),
+        svg("text", {x: 0, y: top + 20 + tall / 2 + 4, class: "soft"}, "forward →"),
+        svg("text", {x: 0, y: top + 24 + 1.5 * tall + 4, class: "soft"}, "← backward"));
     const ends = {};
     for (const span of mine) {
       const i = shown.indexOf(span.args.layer), back = span.args.direction === "backward";
       if (i < 0) continue;
       if (back) ends[span.args.layer] = span.end;
       const x = left + i * cell, y = top + (back ? 24 + tall : 20), w = Math.max(1, cell - gap);
-      const lit = svg("rect", { x, y, width: w, height: tall, rx: Math.min(3, w / 3), fill: colour(2), opacity: 0 });
-      picture.append(withHint(svg("rect", { x, y, width: w, height: tall, rx: Math.min(3, w / 3), fill: "var(--well)" }), timeline.describe(span)), lit);
+      const lit = svg("rect", {x, y, width: w, height: tall, rx: Math.min(3, w / 3), fill: colour(2), opacity: 0});
+      picture.append(
+          withHint(svg("rect", {x, y, width: w, height: tall, rx: Math.min(3, w / 3), fill: "var(--well)"}), timeline.describe(span)), lit);
       lit.style.pointerEvents = "none";
-      cells.push({ lit, span, back });
+      cells.push({lit, span, back});
     }
     // The buckets: as wide as their bytes, from the right because the last layer's gradients are ready first.
     const low = top + 31 + 2 * tall;
     let right = left + room;
     buckets.forEach((bucket, b) => {
       const w = room * widths[b], x = right - w;
-      const filled = svg("rect", { x: right, y: low, width: 0, height: 9, rx: 2, fill: colour(3) });
-      picture.append(withHint(svg("rect", { x, y: low, width: Math.max(1, w - 2), height: 9, rx: 2, fill: "var(--well)" }),
-        "bucket " + b + ", " + bytes(bucket.bytes) + "\n" + bucket.variables.slice(0, 6).join("\n") + (bucket.variables.length > 6 ? "\nand " + (bucket.variables.length - 6) + " more" : "")), filled);
+      const filled = svg("rect", {x: right, y: low, width: 0, height: 9, rx: 2, fill: colour(3)});
+      picture.append(
+          withHint(
+              svg("rect", {x, y: low, width: Math.max(1, w - 2), height: 9, rx: 2, fill: "var(--well)"}),
+              "bucket " + b + ", " + bytes(bucket.bytes) + "\n" + bucket.variables.slice(0, 6).join("\n") +
+                  (bucket.variables.length > 6 ? "\nand " + (bucket.variables.length - 6) + " more" : "")),
+          filled);
       filled.style.pointerEvents = "none";
-      const parts = bucket.variables.map((name) => ({ bytes: sizes[name] || 0, ready: ends[layerOf[name]] ?? step.phases[2].of(replica)[0]?.end }));
-      fills.push({ filled, x, w: Math.max(1, w - 2), parts, sum: parts.reduce((sum, one) => sum + one.bytes, 0) || 1 });
+      const parts =
+          bucket.variables.map((name) => ({bytes: sizes[name] || 0, ready: ends[layerOf[name]] ?? step.phases[2].of(replica)[0]?.end}));
+      fills.push({filled, x, w: Math.max(1, w - 2), parts, sum: parts.reduce((sum, one) => sum + one.bytes, 0) || 1});
       right -= w;
     });
-    picture.append(svg("text", { x: 0, y: low + 8, class: "soft" }, "buckets"));
+    picture.append(svg("text", {x: 0, y: low + 8, class: "soft"}, "buckets"));
     const whole = step.phases[2].of(replica)[0], loss = whole && whole.args.loss;
-    const badge = svg("g", { opacity: 0.15 }, svg("text", { x: width, y: top + 20 + tall / 2 + 5, "text-anchor": "end", class: "strong large" },
-      loss === undefined ? "no samples" : "loss " + loss.toFixed(4)), whole && whole.args["gradient norm"] !== undefined ?
-      svg("text", { x: width, y: top + 24 + 1.5 * tall + 4, "text-anchor": "end", class: "soft" }, "‖g‖ " + number(whole.args["gradient norm"], 4)) : "");
+    const badge =
+        svg("g", {opacity: 0.15},
+            svg("text", {
+              x: width,
+              y: top + 20 + tall / 2 + 5,
+              "text-anchor": "end",
+              class: "strong large",
+              ...(loss === undefined ? {} : {"data-figure": "loss", "data-replica": replica, "data-value": loss})
+            },
+                loss === undefined ? "no samples" : "loss " + loss.toFixed(4)),
+            whole && whole.args["gradient norm"] !== undefined ?
+                svg("text", {x: width, y: top + 24 + 1.5 * tall + 4, "text-anchor": "end", class: "soft"},
+                    "‖g‖ " + number(whole.args["gradient norm"], 4)) :
+                "");
     picture.append(badge);
-    badges.push({ badge, at: turn(step, replica) });
+    badges.push({badge, at: turn(step, replica)});
   });
-  if (labelled) shown.forEach((name, i) => {
-    const room = Math.floor((cell - 4) / 6.1), text = name.length > room ? name.slice(0, Math.max(3, room - 1)) + "…" : name;
-    picture.append(svg("text", { x: left + i * cell + (cell - gap) / 2, y: height - 6, "text-anchor": "middle", class: "soft" }, text, svg("title", {}, name)));
-  });
+  if (labelled)
+    shown.forEach((name, i) => {
+      const room = Math.floor((cell - 4) / 6.1), text = name.length > room ? name.slice(0, Math.max(3, room - 1)) + "…" : name;
+      picture.append(
+          svg("text", {x: left + i * cell + (cell - gap) / 2, y: height - 6, "text-anchor": "middle", class: "soft"}, text,
+              svg("title", {}, name)));
+    });
   const norms = step.phases[2].whole.map((span) => span.args["gradient norm"]).filter((norm) => norm !== undefined);
-  const node = html("div", { class: "panel" },
-    words("3  Local gradients", "Every replica runs forward and backward on its own samples, all at the same time.",
-      "Gradients are weighted by samples / global batch, so that their sum is the gradient of the whole batch. As soon as a bucket is full it can leave, while backward goes on.",
-      [["layers", grouped(layers.length)], ["buckets", buckets.length + ", " + bytes(total)],
-        ...step.phases[2].whole.map((span) => ["loss on replica " + span.replica, span.args.loss === undefined ? "–" :
-          html("span", { "data-figure": "loss", "data-replica": span.replica, "data-value": span.args.loss }, span.args.loss.toFixed(4))]).slice(0, 4)]),
-    html("div", { class: "picture scrolls", style: { "max-height": "360px" } }, shown.length ? picture :
-      html("p", { class: "note" }, "This step ran as CUDA graphs, in which layers can't be told apart."), norms.length ? null : notInspected("Gradient norms")));
+  const node = html(
+      "div", {class: "panel"},
+      words(
+          "3  Local gradients", "Every replica runs forward and backward on its own samples, all at the same time.",
+          "Gradients are weighted by samples / global batch, so that their sum is the gradient of the whole batch. " +
+              "As soon as a bucket is full it can leave, while backward goes on.",
+          [["layers", grouped(layers.length)], ["buckets", buckets.length + ", " + bytes(total)]]),
+      html(
+          "div", {class: "picture scrolls", style: {"max-height": "360px"}},
+          shown.length ? picture : html("p", {class: "note"}, "This step ran as CUDA graphs, in which layers can't be told apart."),
+          norms.length ? null : notInspected("Gradient norms")));
   return {
     node,
     update(moment, time) {
-      for (const { lit, span, back } of cells) lit.setAttribute("opacity", time < span.begin ? 0 : time < span.end ? 1 : back ? 0.85 : 0.42);
+      for (const {lit, span, back} of cells) lit.setAttribute("opacity", time < span.begin ? 0 : time < span.end ? 1 : back ? 0.85 : 0.42);
       for (const fill of fills) {
         const part = fill.parts.reduce((sum, one) => sum + (one.ready <= time ? one.bytes : 0), 0) / fill.sum;
         fill.filled.setAttribute("x", fill.x + fill.w * (1 - part));
         fill.filled.setAttribute("width", fill.w * part);
       }
-      for (const { badge, at } of badges) badge.setAttribute("opacity", time >= at ? 1 : 0.15);
+      for (const {badge, at} of badges) badge.setAttribute("opacity", time >= at ? 1 : 0.15);
     },
   };
 }

@@ -1,6 +1,15 @@
 // What is shown: a step, a phase of it, a moment in that phase. Everything on the page follows from these.
 
-const state = { step: 0, phase: 1, moment: 1, bucket: 0, view: "step", playing: false, critical: false, time: 0 };
+const state = {
+  step: 0,
+  phase: 1,
+  moment: 1,
+  bucket: 0,
+  view: "step",
+  playing: false,
+  critical: false,
+  time: 0
+};
 const PANELS = [replicatePanel, shardPanel, gradientsPanel, allReducePanel, updatePanel, barrierPanel];
 const SECONDS = [1.6, 3, 5, 7, 2.5, 3];  // that a phase is played
 let panel = null;
@@ -14,12 +23,13 @@ function momentTime() {
 
 // Goes somewhere and draws what has changed.
 function go(change) {
-  const before = { ...state };
+  const before = {...state};
   Object.assign(state, change);
   state.step = clamp(state.step, 0, steps.length - 1);
   state.phase = clamp(state.phase, 0, 5);
   state.moment = clamp(state.moment, 0, 1);
-  const elsewhere = before.step !== state.step, panelChanged = elsewhere || before.phase !== state.phase || before.view !== state.view || before.bucket !== state.bucket || !panel;
+  const elsewhere = before.step !== state.step,
+        panelChanged = elsewhere || before.phase !== state.phase || before.view !== state.view || before.bucket !== state.bucket || !panel;
   if (elsewhere) timeline.fit(steps[state.step]);
   if (panelChanged) drawPanel();
   if (elsewhere || before.phase !== state.phase || before.critical !== state.critical || panelChanged) {
@@ -48,9 +58,19 @@ function drawPanel() {
   stage.replaceChildren(panel.node);
   stage.setAttribute("aria-label", state.view === "time" ? "Where the time goes" : PHASES[state.phase]);
   if (state.view === "step") {
-    const slider = html("input", { id: "moment-slider", type: "range", min: 0, max: 1000, value: 1000 * state.moment, "aria-label": "Moment in this phase",
-      oninput: (event) => { pause(); go({ moment: event.target.value / 1000 }); } });
-    panel.node.querySelector(".words").append(html("label", { class: "moment" }, "moment", slider));
+    const slider = html("input", {
+      id: "moment-slider",
+      type: "range",
+      min: 0,
+      max: 1000,
+      value: 1000 * state.moment,
+      "aria-label": "Moment in this phase",
+      oninput: (event) => {
+        pause();
+        go({moment: event.target.value / 1000});
+      }
+    });
+    panel.node.querySelector(".words").append(html("label", {class: "moment"}, "moment", slider));
   }
   byId("view-step").setAttribute("aria-selected", state.view === "step" ? "true" : "false");
   byId("view-time").setAttribute("aria-selected", state.view === "time" ? "true" : "false");
@@ -61,10 +81,20 @@ function drawPhases() {
   const step = steps[state.step];
   byId("phases").replaceChildren(...PHASES.map((name, phase) => {
     const times = step.figure.replicas.map((one) => one.phases[phase]), longest = Math.max(...times);
-    return html("button", { id: "phase-" + (phase + 1), role: "tab", "aria-selected": state.phase === phase ? "true" : "false", "aria-controls": "stage", style: { "--phase": colour(phase) },
-      onclick: () => { pause(); go({ phase, moment: phase === 3 ? 0.35 : 1 }); } },
-    html("span", { class: "number" }, String(phase + 1)), html("span", { class: "name" }, name[0].toUpperCase() + name.slice(1)),
-    html("span", { class: "took" }, phase === 0 ? (step.copies.length ? "copied once" : "nothing moves") : duration(longest)));
+    return html(
+        "button", {
+          id: "phase-" + (phase + 1),
+          role: "tab",
+          "aria-selected": state.phase === phase ? "true" : "false",
+          "aria-controls": "stage",
+          style: {"--phase": colour(phase)},
+          onclick: () => {
+            pause();
+            go({phase, moment: phase === 3 ? 0.35 : 1});
+          }
+        },
+        html("span", {class: "number"}, String(phase + 1)), html("span", {class: "name"}, name[0].toUpperCase() + name.slice(1)),
+        html("span", {class: "took"}, phase === 0 ? (step.copies.length ? "copied once" : "nothing moves") : duration(longest)));
   }));
 }
 
@@ -75,7 +105,7 @@ function frame(now) {
   if (!state.playing) return;
   const moved = Math.min(0.1, (now - last) / 1000);
   last = now;
-  let { step, phase, moment } = state;
+  let {step, phase, moment} = state;
   moment += moved / SECONDS[phase];
   if (moment >= 1) {
     moment = 0;
@@ -83,18 +113,23 @@ function frame(now) {
       phase = 1;
       if (++step === steps.length) {
         pause();
-        return go({ phase: 5, moment: 1 });
+        return go({phase: 5, moment: 1});
       }
     }
   }
-  go({ step, phase, moment });
+  go({step, phase, moment});
   requestAnimationFrame(frame);
 }
 
 function play() {
   state.playing = true;
   const ended = state.phase === 5 && state.moment >= 1;
-  go({ view: "step", ...(ended && state.step < steps.length - 1 ? { step: state.step + 1, phase: 1, moment: 0 } : state.moment >= 1 ? { moment: 0 } : {}) });
+  go({
+    view: "step",
+    ...(ended && state.step < steps.length - 1 ? {step: state.step + 1, phase: 1, moment: 0} :
+            state.moment >= 1                  ? {moment: 0} :
+                                                 {})
+  });
   last = performance.now();
   showPlaying();
   requestAnimationFrame(frame);
@@ -110,22 +145,47 @@ function showPlaying() {
 
 function listen() {
   byId("play").addEventListener("click", () => (state.playing ? pause() : play()));
-  byId("previous").addEventListener("click", () => { pause(); go({ step: state.step - 1 }); });
-  byId("next").addEventListener("click", () => { pause(); go({ step: state.step + 1 }); });
-  byId("scrub").addEventListener("input", (event) => { pause(); go({ step: Number(event.target.value) }); });
-  byId("view-step").addEventListener("click", () => go({ view: "step" }));
-  byId("view-time").addEventListener("click", () => { pause(); go({ view: "time" }); });
+  byId("previous").addEventListener("click", () => {
+    pause();
+    go({step: state.step - 1});
+  });
+  byId("next").addEventListener("click", () => {
+    pause();
+    go({step: state.step + 1});
+  });
+  byId("scrub").addEventListener("input", (event) => {
+    pause();
+    go({step: Number(event.target.value)});
+  });
+  byId("view-step").addEventListener("click", () => go({view: "step"}));
+  byId("view-time").addEventListener("click", () => {
+    pause();
+    go({view: "time"});
+  });
   byId("critical").addEventListener("click", toggleCritical);
   timeline.listen();
-  window.addEventListener("resize", () => { timeline.draw(); drawScrubber(state); });
+  window.addEventListener("resize", () => {
+    timeline.draw();
+    drawScrubber(state);
+  });
   window.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const typing = event.target instanceof HTMLInputElement;
     const keys = {
-      " ": () => (state.playing ? pause() : play()), "[": () => go({ step: state.step - 1 }), "]": () => go({ step: state.step + 1 }),
-      "+": () => timeline.zoom(0.6), "=": () => timeline.zoom(0.6), "-": () => timeline.zoom(1 / 0.6), 0: () => { timeline.fit(steps[state.step]); timeline.draw(); },
-      ArrowLeft: typing ? null : () => timeline.move(-0.15), ArrowRight: typing ? null : () => timeline.move(0.15), c: toggleCritical,
-      t: () => go({ view: state.view === "time" ? "step" : "time" }),
+      " ": () => (state.playing ? pause() : play()),
+      "[": () => go({step: state.step - 1}),
+      "]": () => go({step: state.step + 1}),
+      "+": () => timeline.zoom(0.6),
+      "=": () => timeline.zoom(0.6),
+      "-": () => timeline.zoom(1 / 0.6),
+      0: () => {
+        timeline.fit(steps[state.step]);
+        timeline.draw();
+      },
+      ArrowLeft: typing ? null : () => timeline.move(-0.15),
+      ArrowRight: typing ? null : () => timeline.move(0.15),
+      c: toggleCritical,
+      t: () => go({view: state.view === "time" ? "step" : "time"}),
     };
     for (let phase = 0; phase < 6; ++phase) keys[phase + 1] = () => byId("phase-" + (phase + 1)).click();
     if (!keys[event.key] || (event.key === " " && event.target instanceof HTMLButtonElement)) return;
@@ -134,14 +194,17 @@ function listen() {
   });
 }
 function toggleCritical() {
-  go({ critical: !state.critical });
+  go({critical: !state.critical});
   byId("critical").setAttribute("aria-pressed", state.critical ? "true" : "false");
 }
 
 function begin() {
   byId("title").textContent = about.title || "A step of mirrored training";
-  byId("subtitle").textContent = [plural(replicas.length, "replica"), about.algorithm && "all-reduce: " + about.algorithm, about.parameters && grouped(about.parameters) + " parameters",
-    plural(steps.length, "step") + " recorded", about.clock === "model" ? "modelled time" : "time of this machine"].filter(Boolean).join("  ·  ");
+  byId("subtitle").textContent = [
+    plural(replicas.length, "replica"), about.algorithm && "all-reduce: " + about.algorithm,
+    about.parameters && grouped(about.parameters) + " parameters", plural(steps.length, "step") + " recorded",
+    about.clock === "model" ? "modelled time" : "time of this machine"
+  ].filter(Boolean).join("  ·  ");
   document.title = (about.title ? about.title + ": " : "") + "a step of mirrored training";
   if (!steps.length) {
     byId("stage").textContent = "No step was traced.";
@@ -151,6 +214,6 @@ function begin() {
   // The second step: everything is warm, and it was looked into.
   state.step = Math.min(1, steps.length - 1);
   timeline.fit(steps[state.step]);
-  go({ phase: 2, moment: 1 });
+  go({phase: 2, moment: 1});
 }
 begin();

@@ -6,29 +6,48 @@ function replicatePanel(step) {
   const shown = variables.slice().sort((a, b) => b.bytes - a.bytes).slice(0, 7);
   const most = Math.max(...shown.map((one) => one.bytes));
   const bars = [];
-  const cards = replicas.map((replica, r) => html("div", { class: "card" },
-    html("header", {}, html("b", {}, "replica " + replica), html("span", { class: "quiet" }, r === 0 && copied ? "the original" : copied ? "a copy" : "mirrored")),
-    shown.map((one) => {
-      const bar = svg("rect", { x: 0, y: 0, height: 6, rx: 3, width: "0%", fill: "var(--p0)" });
-      bars.push({ bar, r, size: 8 + 92 * Math.sqrt(one.bytes / most) });
-      return html("div", { style: { "margin-bottom": "6px" } },
-        html("div", { style: { display: "flex", "justify-content": "space-between", "font-size": "12.5px", gap: "8px" } },
-          html("span", { style: { overflow: "hidden", "text-overflow": "ellipsis", "white-space": "nowrap" } }, one.name), html("span", { class: "quiet", style: { "white-space": "nowrap" } }, bytes(one.bytes))),
-        svg("svg", { width: "100%", height: 6 }, svg("rect", { width: "100%", height: 6, rx: 3, fill: "var(--well)" }), bar));
-    }),
-    variables.length > shown.length ? html("p", { class: "quiet", style: { "font-size": "12.5px" } }, "and " + plural(variables.length - shown.length, "smaller variable")) : null));
+  const cards = replicas.map(
+      (replica, r) => html(
+          "div", {class: "card"},
+          html(
+              "header", {}, html("b", {}, "replica " + replica),
+              html(
+                  "span", {class: "quiet"},
+                  r === 0 && copied ? "the original" :
+                      copied        ? "a copy" :
+                                      "mirrored")),
+          shown.map((one) => {
+            const bar = svg("rect", {x: 0, y: 0, height: 6, rx: 3, width: "0%", fill: "var(--p0)"});
+            bars.push({bar, r, size: 8 + 92 * Math.sqrt(one.bytes / most)});
+            return html(
+                "div", {style: {"margin-bottom": "6px"}},
+                html(
+                    "div", {style: {display: "flex", "justify-content": "space-between", "font-size": "12.5px", gap: "8px"}},
+                    html("span", {style: {overflow: "hidden", "text-overflow": "ellipsis", "white-space": "nowrap"}}, one.name),
+                    html("span", {class: "quiet", style: {"white-space": "nowrap"}}, bytes(one.bytes))),
+                svg("svg", {width: "100%", height: 6}, svg("rect", {width: "100%", height: 6, rx: 3, fill: "var(--well)"}), bar));
+          }),
+          variables.length > shown.length ? html(
+                                                "p", {class: "quiet", style: {"font-size": "12.5px"}},
+                                                "and " + plural(variables.length - shown.length, "smaller variable")) :
+                                            null));
   const sent = copied ? step.copies[0].args : null;
-  const node = html("div", { class: "panel" },
-    words("1  Replicate", "Every replica holds its own copy of every variable: the same bits on each.",
-      copied ? "Before the first step, replica " + replicas[0] + "'s values were copied to the others. From here on nobody copies weights again."
-        : "Nothing moves in this step. The copies stay equal because every replica applies the same update to the same sum.",
-      [["variables", grouped(variables.length)], ["parameters", grouped(about.parameters || 0)], ["on each replica", bytes(total)],
-        sent && ["messages", grouped(sent["messages of all replicas"])], sent && ["bytes copied", bytes(sent["bytes of all replicas"])]]),
-    html("div", { class: "picture replicas scrolls" }, cards));
+  const node = html(
+      "div", {class: "panel"},
+      words(
+          "1  Replicate", "Every replica holds its own copy of every variable: the same bits on each.",
+          copied ? "Before the first step, replica " + replicas[0] +
+                  "'s values were copied to the others. From here on nobody copies weights again." :
+                   "Nothing moves in this step. The copies stay equal because every replica applies the same update to the same sum.",
+          [
+            ["variables", grouped(variables.length)], ["parameters", grouped(about.parameters || 0)], ["on each replica", bytes(total)],
+            sent && ["messages", grouped(sent["messages of all replicas"])], sent && ["bytes copied", bytes(sent["bytes of all replicas"])]
+          ]),
+      html("div", {class: "picture replicas scrolls" + many()}, cards));
   return {
     node,
     update(moment) {
-      for (const { bar, r, size } of bars) bar.setAttribute("width", (r === 0 || !copied ? size : size * clamp(moment * 1.1, 0, 1)) + "%");
+      for (const {bar, r, size} of bars) bar.setAttribute("width", (r === 0 || !copied ? size : size * clamp(moment * 1.1, 0, 1)) + "%");
     },
   };
 }
