@@ -163,17 +163,21 @@ def run_to_the_end(words, environment):
 def run_a_little(name, words, environment):
     """Trains until the trace is written; false where the data is not there."""
     path = os.path.join(FOLDER, name)
-    with subprocess.Popen([LOCKSTEP, "run", *words, "--trace", f"{path}.json,{path}.html"], cwd=FOLDER, env=environment,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as program:
-        while program.poll() is None and not os.path.exists(path + ".html"):
-            time.sleep(0.1)
-        if program.poll() is None:
-            program.send_signal(signal.SIGINT)  # stops after the batch
-        errors = program.stderr.read()
-        if program.wait() not in (0, 130):
-            print(f"{name}: not traced: {errors.strip()}")
-            return False
-    return True
+    words = [LOCKSTEP, "run", *words, "--trace", f"{path}.json,{path}.html"]
+    with open(path + ".log", "w+", encoding="utf-8") as log:
+        with subprocess.Popen(words, cwd=FOLDER, env=environment, stdout=log, stderr=log) as program:
+            while program.poll() is None and not os.path.exists(path + ".html"):
+                time.sleep(0.1)
+            if program.poll() is None:
+                program.send_signal(signal.SIGINT)  # stops after the batch
+        log.seek(0)
+        said = log.read().strip()
+    if program.returncode in (0, 130):
+        return True
+    print(f"{name}: not traced: {said}")
+    if "not found" not in said and "were found" not in said:
+        problems.append(f"{name}: lockstep run ended with {program.returncode}")
+    return False
 
 
 def main():
