@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <streambuf>
 #include <thread>
@@ -172,7 +173,26 @@ void send_to_kernel(const nlohmann::json& message) {
 
 }  // namespace lockstep::kernel
 
-int main() {
+namespace {
+
+// `lockstep-interpreter --pieces` cuts the cell on stdin and prints the pieces as JSON: for tests with other interpreters.
+int print_pieces() {
+  using lockstep::kernel::Piece;
+  std::string code((std::istreambuf_iterator<char>(std::cin)), std::istreambuf_iterator<char>());
+  lockstep::kernel::take_settings(code);
+  nlohmann::json pieces = nlohmann::json::array();
+  for (const Piece& piece : lockstep::kernel::split_cell(code)) {
+    const bool runs = piece.kind == Piece::Kind::statement || (piece.kind == Piece::Kind::wrapped && piece.runs);
+    pieces.push_back({{"runs", runs}, {"open", piece.open}, {"text", code.substr(piece.begin, piece.end - piece.begin)}});
+  }
+  std::cout << pieces.dump() << "\n";
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--pieces") return print_pieces();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   int status = 0;
   try {
