@@ -21,5 +21,6 @@ Command add_compare(CLI::App& app);
 Command add_data(CLI::App& app);
 Command add_lesson(CLI::App& app);
 Command add_trace(CLI::App& app);
+Command add_project(CLI::App& app);
 
 }  // namespace lockstep::cli

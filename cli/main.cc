@@ -68,6 +68,7 @@ int run(int argc, char** argv) {
   commands.push_back(add_run(app, argv));
   commands.push_back(add_compare(app));
   commands.push_back(add_predict(app));
+  commands.push_back(add_project(app));
   commands.push_back(add_data(app));
   commands.push_back(add_devices(app));
   commands.push_back(add_doctor(app));

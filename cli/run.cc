@@ -3,6 +3,8 @@
 #include <memory>
 
 #include "command.h"
+#include "lockstep/error.h"
+#include "machine_options.h"
 #include "run_options.h"
 #include "validators.h"
 #include "workers.h"
@@ -83,6 +85,13 @@ void add_seeing_words(CLI::App& run, RunOptions& options) {
   run.add_flag("--json", options.json, "A line of JSON an epoch instead of progress");
 }
 
+void refuse_with_model(const RunOptions& options, const MachineOptions& machine) {
+  if (options.workers > 1 && (machine.clock == "model" || machine.no_math))
+    throw Error("--workers starts processes, and each would model a time of its own: --clock model takes one process (--gpus)");
+  if (machine.no_math && !(options.save.empty() && options.backup.empty()))
+    throw Error("--no-math computes no weights, so there are none to save: leave out --save and --backup");
+}
+
 int start(const RunOptions& asked) {
   RunOptions options = asked;
   be_quiet_unless_first(options);
@@ -100,10 +109,14 @@ Command add_run(CLI::App& app, char** argv) {
   add_training_words(*run, *options);
   add_file_words(*run, *options);
   add_seeing_words(*run, *options);
+  auto machine = std::make_shared<MachineOptions>();
+  add_machine_options(*run, *machine, true);
   run->footer(
       "Examples:\n  lockstep run mnist\n  lockstep run mnist --logical 4 --trace step.html\n  lockstep run mnist --gpus 2 --all-reduce "
       "nccl\n  lockstep run reuters --logical 2\n  lockstep run mnist --workers 2\n  lockstep run cats-vs-dogs --epochs 10");
-  return {run, [options, argv] {
+  return {run, [options, machine, argv] {
+            use_machine(*machine);
+            refuse_with_model(*options, *machine);
             const bool to_launch = options->workers > 1 && std::getenv("LOCKSTEP_WORKERS") == nullptr;
             return to_launch ? launch_workers(options->workers, argv) : start(*options);
           }};

@@ -1,8 +1,8 @@
 // A step made by hand: what a custom training loop calls from Strategy::run, replica by replica.
 #include <algorithm>
-#include <cstring>
 
 #include "elementwise.h"
+#include "host_clock.h"
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 void upload(ReplicaPart& part, const Array& from, const Tensor& to, const Deadline& deadline) {
   unsigned char* pinned = part.staging.next(from.bytes(), deadline);
-  std::memcpy(pinned, from.raw(), from.bytes());
+  host_clock_copy(pinned, from.raw(), from.bytes());
   ops::upload(part.replica.compute_context(), pinned, to);
   part.staging.issued(part.replica.gpu().compute());
 }

@@ -10,6 +10,7 @@
 #include "elementwise.h"
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
+#include "step_switches.h"
 
 namespace lockstep {
 namespace {
@@ -49,7 +50,8 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
       cross_device_ops(std::move(cross_device_ops_)),
       options(options_),
       tracer(tracer_),
-      buckets(make_buckets(graph.layout(), options.bucket_bytes, options.first_bucket_bytes)),
+      buckets(make_buckets(graph.layout(), bucket_bytes_from_environment(options.bucket_bytes),
+                           std::min(options.first_bucket_bytes, bucket_bytes_from_environment(options.first_bucket_bytes)))),
       last_variable(graph.layout().specs().size(), -1),
       group(gpus),
       threads(cards_of(gpus)) {

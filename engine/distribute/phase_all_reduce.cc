@@ -7,6 +7,7 @@
 
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
+#include "step_switches.h"
 #include "step_trace.h"
 
 namespace lockstep {
@@ -29,11 +30,14 @@ void MirroredStep::all_reduce() {
   Tracer* tracer = state.step_tracer();
   state.trace_samples();
   const std::size_t first = state.updates() ? 0 : state.buckets.size();  // gradients that wait for more stay where they are
-  for (std::size_t b = first; b < state.buckets.size() + (state.averages_state() ? 1 : 0); ++b) {
+  const bool overlap = overlap_from_environment();
+  const std::size_t end = state.buckets.size() + (state.averages_state() ? 1 : 0);
+  for (std::size_t b = first; b < end; ++b) {
     const bool gradients = b < state.buckets.size();
     const std::string what = gradients ? "bucket " + std::to_string(b) : std::string("the state");
     SparseExchange* exchange = gradients && state.gathers(b) ? state.exchanges[b].get() : nullptr;
-    const BucketBoard::Outcome outcome = state.board.wait(b, *state.deadline);
+    const std::size_t awaited = overlap ? b : end - 1;
+    const BucketBoard::Outcome outcome = state.board.wait(awaited, *state.deadline);
     if (outcome != BucketBoard::Outcome::ready) {
       state.threads.wait(*state.deadline);  // throws the failure that stopped us, or names who is late
       throw Error(state.where(Phase::all_reduce) + ": " + what + " was never ready.");
@@ -42,7 +46,7 @@ void MirroredStep::all_reduce() {
     std::vector<std::unique_ptr<DeviceSpan>> spans;
     for (ReplicaPart& part : state.parts) {
       Stream& stream = part.replica.gpu().communication();
-      state.serve(static_cast<std::size_t>(part.replica.index()), Phase::all_reduce, [&] { stream.wait(part.bucket_ready[b]); });
+      state.serve(static_cast<std::size_t>(part.replica.index()), Phase::all_reduce, [&] { stream.wait(part.bucket_ready[awaited]); });
       Span span = state.span(Phase::all_reduce, part.replica.index());
       span.communication = true;
       span.name += " " + what;

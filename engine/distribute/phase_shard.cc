@@ -1,8 +1,8 @@
 // Phase 2, shard: the global batch is cut into contiguous runs of samples, and every replica takes its own to its GPU.
 #include <algorithm>
-#include <cstring>
 
 #include "elementwise.h"
+#include "host_clock.h"
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
 
@@ -103,18 +103,18 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
           if (program.input().dtype() != state.x.dtype()) throw Error("the model takes samples of another type than x holds.");
 
           unsigned char* pinned = part.staging.next(x_bytes + y_bytes + w_bytes, *state.deadline);
-          std::memcpy(pinned, static_cast<const unsigned char*>(state.x.raw()) + first * x_row, x_bytes);
+          host_clock_copy(pinned, static_cast<const unsigned char*>(state.x.raw()) + first * x_row, x_bytes);
           const OpContext context = part.replica.compute_context();
           ops::upload(context, pinned, program.input());
           part.label_view = Tensor();
           if (y_bytes) {
-            std::memcpy(pinned + x_bytes, static_cast<const unsigned char*>(state.y.raw()) + first * y_row, y_bytes);
+            host_clock_copy(pinned + x_bytes, static_cast<const unsigned char*>(state.y.raw()) + first * y_row, y_bytes);
             part.label_view = Tensor(part.labels.raw(), state.y.shape().sample().batched(part.shard.count), state.y.dtype());
             ops::upload(context, pinned + x_bytes, part.label_view);
           }
           part.weight_view = Tensor();
           if (w_bytes) {
-            std::memcpy(pinned + x_bytes + y_bytes, state.weights.data<float>() + first, w_bytes);
+            host_clock_copy(pinned + x_bytes + y_bytes, state.weights.data<float>() + first, w_bytes);
             part.weight_view = Tensor(part.weights.raw(), {part.shard.count});
             ops::upload(context, pinned + x_bytes + y_bytes, part.weight_view);
           }

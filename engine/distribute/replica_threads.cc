@@ -2,6 +2,7 @@
 #include "replica_threads.h"
 
 #include "check.h"
+#include "host_clock.h"
 #include "lockstep/error.h"
 
 namespace lockstep {
@@ -58,6 +59,7 @@ void ReplicaThreads::live(int replica, int device) {
     if (finished_[self] == round_) return;
     const std::function<void(int)>& work = work_;  // stays as it is until everybody has finished
     lock.unlock();
+    host_clock_meet(&round_);
     std::exception_ptr failure = no_device;
     if (!failure) {
       try {
@@ -66,6 +68,7 @@ void ReplicaThreads::live(int replica, int device) {
         failure = std::current_exception();
       }
     }
+    host_clock_post(&finished_);
     lock.lock();
     failures_[self] = failure;
     finished_[self] = round_;
@@ -81,6 +84,7 @@ void ReplicaThreads::start(std::string what, std::function<void(int)> work) {
     }
     what_ = std::move(what);
     work_ = std::move(work);
+    host_clock_post(&round_);
     ++round_;
   }
   changed_.notify_all();
@@ -95,6 +99,10 @@ void ReplicaThreads::wait(const Deadline& deadline) {
     return true;
   };
   const bool in_time = changed_.wait_until(lock, deadline.at(), all_finished);
+  if (in_time) {
+    host_clock_meet(&finished_);
+    host_clock_settle();
+  }
   std::vector<std::size_t> failed;  // those that failed by themselves first: what they drew others into comes after
   for (const bool drawn_in : {false, true}) {
     for (std::size_t r = 0; r < failures_.size(); ++r) {
@@ -128,7 +136,10 @@ bool ReplicaThreads::drain(const Deadline& deadline) noexcept {
     }
     return true;
   });
-  if (in_time) failures_.assign(failures_.size(), nullptr);
+  if (in_time) {
+    host_clock_meet(&finished_);
+    failures_.assign(failures_.size(), nullptr);
+  }
   return in_time;
 }
 
@@ -140,6 +151,7 @@ void BucketBoard::reset(std::size_t buckets, int replicas) {
 
 void BucketBoard::arrive(std::size_t bucket) {
   const std::lock_guard lock(mutex_);
+  host_clock_post(&missing_[bucket]);
   if (--missing_[bucket] == 0) changed_.notify_all();
 }
 
@@ -152,7 +164,10 @@ void BucketBoard::stop() {
 BucketBoard::Outcome BucketBoard::wait(std::size_t bucket, const Deadline& deadline) {
   std::unique_lock lock(mutex_);
   const bool in_time = changed_.wait_until(lock, deadline.at(), [&] { return stopped_ || missing_[bucket] == 0; });
-  if (missing_[bucket] == 0) return Outcome::ready;
+  if (missing_[bucket] == 0) {
+    host_clock_meet(&missing_[bucket]);
+    return Outcome::ready;
+  }
   return in_time ? Outcome::stopped : Outcome::late;
 }
 

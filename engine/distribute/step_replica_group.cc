@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "host_clock.h"
+
 namespace lockstep {
 
 StepReplicaGroup::StepReplicaGroup(std::vector<LogicalGpu*> gpus)
@@ -39,15 +41,21 @@ void StepReplicaGroup::sum(int member, const Tensor& buffer) {
   here_[static_cast<std::size_t>(member)] = {gpu, &gpu->compute(), buffer};
   if (stopped_) throw GaveUp("another replica failed.");
   const std::uint64_t round = round_;
+  host_clock_post(&arrived_);
   if (++arrived_ == members_) {
+    host_clock_meet(&arrived_);
     ops_for(buffer.size()).all_reduce({here_.begin(), here_.begin() + members_});
     arrived_ = 0;
+    host_clock_post(&round_);
     ++round_;
     changed_.notify_all();
     return;
   }
   const bool in_time = changed_.wait_until(lock, deadline_.at(), [&] { return round_ != round || stopped_; });
-  if (round_ != round) return;
+  if (round_ != round) {
+    host_clock_meet(&round_);
+    return;
+  }
   if (!in_time) throw GaveUp("a sum over replicas inside a layer: not all of them came before the deadline passed.");
   throw GaveUp("another replica failed.");
 }

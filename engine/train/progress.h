@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "host_clock.h"
 #include "lockstep/model.h"
 
 namespace lockstep {
@@ -33,7 +34,14 @@ class ProgressBar {
   void end_epoch(std::int64_t done, const Logs& logs);
 
  private:
-  using Clock = std::chrono::steady_clock;
+  // The host's, or the modelled machine's: what is shown and when must not depend on this computer's speed there.
+  struct Clock {
+    using time_point = std::chrono::time_point<Clock, std::chrono::nanoseconds>;
+    using duration = std::chrono::nanoseconds;
+    using rep = duration::rep;
+    using period = duration::period;
+    static time_point now() { return time_point(std::chrono::nanoseconds(host_clock_ns())); }
+  };
   std::string line(std::int64_t done, const Logs& logs, bool finished, int width) const;
 
   Verbose verbose_;

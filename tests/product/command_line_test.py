@@ -36,7 +36,12 @@ RUN = {
     "--backup": [("", "is not the name of a folder"), ("a_file", "is a file, not a folder")],
     "--trace": [("nowhere/step.json", "there is no folder"), ("step.txt", "does not end in .html or .json")],
     "--trace-steps": [("0", WHOLE)], "--trace-inspect": [("-1", WHOLE)],
-    "--quick": None, "--as-published": None, "--check-mirrored": None, "--json": None,
+    "--machine": [("h200x8", "known machines are"), ("nothing.json", "can't be read")],
+    "--nodes": [("0", WHOLE)],
+    "--clock": [("modle", "did you mean model?")],
+    "--overlap": [("yes", "is none of on, off")],
+    "--bucket": [("0", "is not a number above 0")],
+    "--no-math": None, "--quick": None, "--as-published": None, "--check-mirrored": None, "--json": None,
 }
 COMMANDS = {
     "run": (["mnist"], RUN),
@@ -45,6 +50,12 @@ COMMANDS = {
         "--seed": [("x", WHOLE)], "--json": None}),
     "predict": (["model.h5", "picture.png"], {
         "--classes": [], "--top": [("0", WHOLE)], "--invert": None, "--json": None}),
+    "project": (["mnist"], {
+        "--machine": [("h200x8", "known machines are")], "--overlap": [("yes", "is none of on, off")],
+        "--bucket": [("-1", "is not a number above 0")], "--nodes": [("0", "from 1 to 1024"), ("4..2", "the smaller one"), ("1,x", "from 1 to 1024")],
+        "--batch-per-replica": [("0", WHOLE)], "--global-batch": [("0", WHOLE)], "--gpus": [("0", WHOLE)], "--logical": [("0", WHOLE)],
+        "--algorithm": [("rign", "did you mean ring?")], "--slow-gpu": [("x", "17:1.3")], "--svg": [("nowhere/a.svg", "there is no folder")],
+        "--json": None, "--validate": None}),
     "data": ([], {"--fetch": [("minst", "did you mean mnist?")]}),
     "devices": ([], {"--json": None}),
     "doctor": ([], {}),

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "blocks.h"
+#include "model_clock.h"
 #include "runtime.h"
 
 namespace lockstep::sim::nccl {
@@ -76,6 +77,37 @@ Cost cost_of(const Signature& what, int ranks, std::size_t share) {
   }
   return {};
 }
+
+namespace {
+
+clock::CollectiveShape shape_of(const Signature& what, int ranks, const AlgorithmChoice& allowed) {
+  clock::CollectiveShape shape;
+  shape.ranks = ranks;
+  shape.bytes = static_cast<double>(what.count * size_of(what.type));
+  shape.allowed = {allowed.ring, allowed.tree, allowed.ring && allowed.tree};  // NCCL_ALGO that forbids one wants the other
+  switch (what.kind) {
+    case Kind::all_reduce:
+      shape.what = clock::Collective::all_reduce;
+      break;
+    case Kind::reduce:
+      shape.what = clock::Collective::reduce;
+      break;
+    case Kind::broadcast:
+      shape.what = clock::Collective::broadcast;
+      break;
+    case Kind::all_gather:
+      shape.what = clock::Collective::all_gather;
+      shape.bytes *= ranks;
+      break;
+    case Kind::reduce_scatter:
+      shape.what = clock::Collective::reduce_scatter;
+      shape.bytes *= ranks;
+      break;
+  }
+  return shape;
+}
+
+}  // namespace
 
 std::vector<Touch> touches_of(const Signature& what, int ranks, const void* send, const void* receive) {
   const auto n = static_cast<std::size_t>(ranks);
@@ -199,13 +231,14 @@ Verdict DirectClique::collective(int rank, const CollectiveCall& call, cudaStrea
     if (!collective->cancelled) {
       const Exchange& exchange = collective->exchange;
       const Range range = piece_of(share, static_cast<std::size_t>(parts), static_cast<std::size_t>(piece));
-      if (range.size() > 0) collective->algorithm->run(exchange, rank, range);
+      if (range.size() > 0 && !no_math()) collective->algorithm->run(exchange, rank, range);
       if (piece == 0) {
         ledger->count_collective(rank);
         for (const Message& message : collective->algorithm->messages(exchange, rank)) ledger->count_message(message.from, message.bytes);
       }
     }
   };
+  ModelClock::next_collective_is(shape_of(call.what, size_, allowed_));
   return put_on_stream(*collective, part, stream, std::move(operation));
 }
 
@@ -259,11 +292,13 @@ Verdict DirectClique::transfer(int rank, const TransferCall& call, cudaStream_t 
     if (!transfer->cancelled) {
       ledger->count_collective(rank);
       if (!sends) {
-        copy_bytes(resolve(transfer->to), resolve(transfer->from), bytes);
+        if (!no_math()) copy_bytes(resolve(transfer->to), resolve(transfer->from), bytes);
         if (pair.first != pair.second) ledger->count_message(pair.first, bytes);
       }
     }
   };
+  const int ends = pair.first == pair.second ? 1 : 2;
+  ModelClock::next_collective_is({clock::Collective::transfer, static_cast<double>(bytes), ends, {}});
   return put_on_stream(*transfer, part, stream, std::move(operation));
 }
 

@@ -1,6 +1,7 @@
 // CUDA runtime: streams, events and functions of the host.
 #include <cmath>
 
+#include "model_clock.h"
 #include "runtime.h"
 
 using namespace lockstep::sim;
@@ -134,7 +135,9 @@ cudaError_t elapsed(float* ms, cudaEvent_t start, cudaEvent_t end) {
   const auto first = executor.last_record(start).moment, second = executor.last_record(end).moment;
   if (first.stream == nullptr || second.stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (!executor.has_passed(first) || !executor.has_passed(second)) return cudaErrorNotReady;
-  *ms = static_cast<float>(static_cast<double>(executor.last_record(end).time_ns - executor.last_record(start).time_ns) * 1e-6);
+  std::int64_t ns = executor.last_record(end).time_ns - executor.last_record(start).time_ns;
+  if (ModelClock* const model = model_clock()) ns = model->ns_of(end) - model->ns_of(start);
+  *ms = static_cast<float>(static_cast<double>(ns) * 1e-6);
   return cudaSuccess;
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "faults.h"
+#include "model_clock.h"
 
 namespace lockstep::sim {
 
@@ -64,8 +65,11 @@ Config read_config() {
   if (auto machine = find_machine(name)) {
     config.machine = *machine;
   } else {
-    config.problem = "LOCKSTEP_SIM_MACHINE=" + name + ": known machines are " + machine_names();
+    std::string why;
+    clock::find_machine(name, &why);
+    config.problem = "LOCKSTEP_SIM_MACHINE=" + name + ": " + why;
   }
+  if (const auto nodes = number("LOCKSTEP_SIM_NODES", 1, 64, config.problem)) config.machine.gpus *= static_cast<int>(*nodes);
   if (const auto gpus = number("LOCKSTEP_SIM_GPUS", 0, 64, config.problem)) config.machine.gpus = static_cast<int>(*gpus);
 
   const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
@@ -79,6 +83,12 @@ Config read_config() {
     config.kernels = KernelMode::faithful;
   } else if (kernels != "fast") {
     config.problem = "LOCKSTEP_SIM_KERNELS=" + kernels + ": fast or faithful is needed";
+  }
+  if (const std::string clock = environment("LOCKSTEP_SIM_CLOCK").value_or("wall"); clock != "model" && clock != "wall") {
+    config.problem = "LOCKSTEP_SIM_CLOCK=" + clock + ": wall or model is needed";
+  }
+  if (number("LOCKSTEP_SIM_NO_MATH", 0, 1, config.problem).value_or(0) == 1 && config.check) {
+    config.problem = "LOCKSTEP_SIM_NO_MATH=1: there is nothing to check (LOCKSTEP_SIM_CHECK) where nothing is computed";
   }
   if (const auto faults = environment("LOCKSTEP_SIM_FAULT")) {
     config.faults = *faults;

@@ -6,8 +6,16 @@
 #include <utility>
 
 #include "checker.h"
+#include "model_clock.h"
 
 namespace lockstep::sim {
+
+namespace {
+
+// Whether ties also to what is done are wanted: check mode and the model clock look at order, not at how far things have come.
+bool keeps_ties(const Checker* check) { return check != nullptr || model_clock() != nullptr; }
+
+}  // namespace
 
 Executor::Executor(int devices, int workers, std::uint64_t seed, Checker* check) : check_(check), seed_(seed), random_(seed) {
   for (int d = 0; d < devices; ++d) {
@@ -47,6 +55,7 @@ Stream* Executor::create_stream(int device, unsigned flags, bool counted) {
   stream->alive.store(true, std::memory_order_release);
   if (counted) ++live_streams_;
   if (check_ != nullptr) check_->created(stream);
+  if (ModelClock* const model = model_clock()) model->created(stream);
   return stream;
 }
 
@@ -67,6 +76,7 @@ Event* Executor::create_event(int device, unsigned flags) {
   event->device = device;
   event->flags = flags;
   event->last = {};
+  if (ModelClock* const model = model_clock()) model->created(event);
   event->alive.store(true, std::memory_order_release);
   ++live_events_;
   return event;
@@ -129,16 +139,16 @@ bool Executor::append_locked(Stream* stream, Node* node) {
   Device& device = devices_[static_cast<std::size_t>(stream->device)];
   if (stream->legacy) {
     for (Stream* other : device.streams) {
-      if (other->blocking() && (other->pending() || check_ != nullptr)) node->after.push_back({other, other->submitted});
+      if (other->blocking() && (other->pending() || keeps_ties(check_))) node->after.push_back({other, other->submitted});
     }
     if (check_ != nullptr) {
       for (const Moment& gone : check_->retired(stream->device, true)) node->after.push_back(gone);
     }
-  } else if (stream->blocking() && (device.legacy->pending() || check_ != nullptr)) {
+  } else if (stream->blocking() && (device.legacy->pending() || keeps_ties(check_))) {
     node->after.push_back({device.legacy, device.legacy->submitted});
   }
   if (device.fence.stream != nullptr) {
-    if (passed(device.fence) && check_ == nullptr) {
+    if (passed(device.fence) && !keeps_ties(check_)) {
       device.fence = {};
     } else {
       node->after.push_back(device.fence);
@@ -154,6 +164,7 @@ bool Executor::append_locked(Stream* stream, Node* node) {
     node->after.push_back(node->event->last);
   }
   if (check_ != nullptr) check_->issued(*node);
+  if (ModelClock* const model = model_clock()) model->issued(*node);
   (stream->head == nullptr ? stream->head : stream->tail->next) = node;
   stream->tail = node;
   if (stream->busy) return false;
@@ -168,10 +179,10 @@ void Executor::append_fenced(Stream* stream, Node* node, const std::vector<int>&
     for (const int d : devices) {
       const Device& device = devices_[static_cast<std::size_t>(d)];
       const auto before = [&](Stream* other) {
-        if (other != stream && (other->pending() || check_ != nullptr)) node->after.push_back({other, other->submitted});
+        if (other != stream && (other->pending() || keeps_ties(check_))) node->after.push_back({other, other->submitted});
       };
       before(device.legacy);
-      if (!passed(device.fence) || check_ != nullptr) node->after.push_back(device.fence);
+      if (!passed(device.fence) || keeps_ties(check_)) node->after.push_back(device.fence);
       for (Stream* other : device.streams) before(other);
     }
     append_locked(stream, node);
@@ -198,6 +209,7 @@ void Executor::open(Gate& gate) {
   {
     const Lock lock(mutex_);
     gate.open = true;
+    if (ModelClock* const model = model_clock()) model->opened(gate);
     for (Stream* stream : std::exchange(gate.arrived, {})) make_ready(stream);
     awake = workers_to_wake();
   }
@@ -217,11 +229,13 @@ Moment Executor::last_of(const Stream* stream) {
 void Executor::wait(const Moment& moment) {
   sleep_until(moment);
   if (check_ != nullptr) check_->host_saw(moment);
+  if (ModelClock* const model = model_clock()) model->host_waits(moment);
 }
 
 bool Executor::has_passed(const Moment& moment) {
   if (!passed(moment)) return false;
   if (check_ != nullptr) check_->host_saw(moment);
+  if (ModelClock* const model = model_clock()) model->host_waits(moment);
   return true;
 }
 
@@ -243,9 +257,9 @@ std::vector<Moment> Executor::pending_of_device(int device, bool blocking_only) 
   std::vector<Moment> moments;
   const Lock lock(mutex_);
   const Device& here = devices_[static_cast<std::size_t>(device)];
-  if (here.legacy->pending() || check_ != nullptr) moments.push_back({here.legacy, here.legacy->submitted});
+  if (here.legacy->pending() || keeps_ties(check_)) moments.push_back({here.legacy, here.legacy->submitted});
   for (Stream* stream : here.streams) {
-    if ((stream->pending() || check_ != nullptr) && (stream->blocking() || !blocking_only)) moments.push_back({stream, stream->submitted});
+    if ((stream->pending() || keeps_ties(check_)) && (stream->blocking() || !blocking_only)) moments.push_back({stream, stream->submitted});
   }
   if (check_ != nullptr) {  // what is done counts as well: the host learns that it is
     for (const Moment& gone : check_->retired(device, blocking_only)) moments.push_back(gone);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "executor.h"
+#include "model_clock.h"
 
 namespace lockstep::sim {
 
@@ -58,9 +59,10 @@ Moment Executor::append_graph(Stream* stream, const std::shared_ptr<const GraphB
   Moment end;
   {
     const Lock lock(mutex_);
-    if (previous.stream != nullptr && previous.stream != stream && (!passed(previous) || check_ != nullptr))
+    if (previous.stream != nullptr && previous.stream != stream && (!passed(previous) || check_ != nullptr || model_clock() != nullptr))
       first->after.push_back(previous);
-    append_locked(stream, first);
+    append_locked(stream, first);  // for the model clock: the launch
+    const ModelClock::InGraph one_launch;
     const Moment begin{stream, first->sequence};
     for (std::size_t i = 0; i < count; ++i) {
       const CUgraphNode_st& from = body->nodes[i];

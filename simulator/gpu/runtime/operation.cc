@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "context.h"
+#include "model_clock.h"
 #include "runtime.h"
 
 namespace lockstep::sim {
@@ -99,6 +100,7 @@ cudaError_t submit(Stream* stream, Node* node) {
       Node* const stop = here.executor.take_node(NodeKind::gate);
       stop->gate = make_gate(1 << 30, "stall");
       open_after(stop->gate, fault);
+      if (fault.stall_ms > 0) ModelClock::next_gate_lasts(1e3 * static_cast<double>(fault.stall_ms));
       here.executor.append(stream, stop);
     }
   }
@@ -138,7 +140,10 @@ int parts_for(const Cost& cost) {
   constexpr double kBytes = 256 << 10;
   constexpr double kFlops = 1e6;
   const double parts = std::ceil(std::max(cost.bytes / kBytes, cost.flops / kFlops));
-  return static_cast<int>(std::clamp(parts, 1.0, static_cast<double>(runtime().config.workers)));
+  // Workspaces, and with them what memory is in use, follow from parts: in the model clock they are the same on every computer.
+  constexpr int kInModelClock = 4;
+  const int most = model_clock() != nullptr ? kInModelClock : runtime().config.workers;
+  return static_cast<int>(std::clamp(parts, 1.0, static_cast<double>(most)));
 }
 
 cudaError_t launch(const cudaLaunchConfig_t* config, void (*kernel)(), const Signature& signature, const std::byte* packed) {

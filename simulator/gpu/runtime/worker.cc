@@ -11,6 +11,7 @@
 #include "checker.h"
 #include "execute.h"
 #include "executor.h"
+#include "model_clock.h"
 
 namespace lockstep::sim {
 
@@ -31,6 +32,21 @@ void become_worker(const std::string& name) {
   worker_thread = true;
   pthread_setname_np(pthread_self(), name.c_str());
   be_a_single_openmp_thread();
+}
+
+// Where nothing is computed (--no-math) there is still what is not arithmetic and not the bytes of tensors: memory that goes, functions of
+// the host, planned faults, and collectives, which leave out their own arithmetic.
+bool is_left_out(const Node& node) {
+  if (!no_math() || node.planned != cudaSuccess) return false;
+  if (node.kind == NodeKind::kernel) return true;
+  switch (node.what().kind) {
+    case OperationKind::host_function:
+    case OperationKind::marker:
+    case OperationKind::collective:
+      return false;
+    default:
+      return true;
+  }
 }
 
 constexpr int kMostPassedOver = 8;
@@ -160,7 +176,8 @@ void Executor::start(Stream* stream, Lock& lock) {
     case NodeKind::kernel:
       break;
   }
-  node.skipped = devices_[static_cast<std::size_t>(stream->device)].error.load(std::memory_order_relaxed) != cudaSuccess;
+  node.skipped =
+      devices_[static_cast<std::size_t>(stream->device)].error.load(std::memory_order_relaxed) != cudaSuccess || is_left_out(node);
   if (node.kind == NodeKind::operation && node.what().kind == OperationKind::host_function) {
     host_jobs_.push_back(&node);
     host_bell_.fetch_add(1, std::memory_order_release);

@@ -1,0 +1,26 @@
+// The machine that a virtual GPU stands for, and its clock: words that `lockstep run` and `lockstep project` share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace lockstep::cli {
+
+struct MachineOptions {
+  std::string machine;  // a name or a file; empty: as the environment says
+  int nodes = 0;        // 0: as the environment says
+  std::string clock;    // wall or model
+  bool no_math = false;
+  std::string overlap;    // on or off
+  double bucket_mib = 0;  // 0: as the environment says
+};
+
+void add_machine_options(CLI::App& command, MachineOptions& options, bool with_clock);
+
+std::string machine_problem(const std::string& name);  // why it is none; empty: it is one, or GPUs are real
+
+// Before the first use of a GPU. An Error where the GPUs are real ones.
+void use_machine(const MachineOptions& options);
+void use_step_options(const MachineOptions& options);  // bucket size and overlap, for steps that are made from now on
+
+}  // namespace lockstep::cli

@@ -1,0 +1,51 @@
+// A machine's GPUs as resources of a timeline, and operations as tasks: the roofline. A kernel lasts as long as its arithmetic or its
+// memory traffic takes at the speed its kind reaches, whichever is longer, after a fixed time; it uses the other resource as much as it
+// needs to keep up. Streams of one card, and so the logical GPUs on it, share both.
+#pragma once
+
+#include <vector>
+
+#include "collectives.h"
+#include "machine_model.h"
+#include "timeline.h"
+
+namespace lockstep::clock {
+
+inline constexpr int kHost = -1;  // as a place of memory
+
+class Hardware {
+ public:
+  // `slowdown`, where given, makes a GPU's kernels take so many times as long; by device.
+  Hardware(const Machine& machine, Timeline& timeline, int devices, std::vector<double> slowdown = {});
+
+  Task kernel(int device, Kind kind, Arithmetic arithmetic, double flops, double bytes) const;
+  Task fill(int device, double bytes) const;
+  Task copy(int device, int from, int to, double bytes) const;  // issued on a stream of `device`
+  Task collective(int device, const CollectiveTime& time, double bytes) const;
+
+  Time launch() const { return launch_; }  // the host's
+  Time call() const { return call_; }
+  Time host_copy(double bytes) const;
+  const Machine& machine() const { return machine_; }
+
+ private:
+  struct Card {
+    int compute = 0, memory = 0, host_in = 0, host_out = 0, peer_in = 0, peer_out = 0;
+    int engine_in = 0, engine_out = 0;
+    double slowdown = 1;
+  };
+  struct Node {
+    int in = 0, out = 0;
+  };
+  const Card& card(int device) const { return cards_[static_cast<std::size_t>(device)]; }
+  int node_of(int device) const { return device / machine_.gpus_per_node; }
+
+  Machine machine_;
+  std::vector<Card> cards_;
+  std::vector<Node> nodes_;
+  Time launch_ = 0, call_ = 0;
+};
+
+Time from_us(double microseconds);
+
+}  // namespace lockstep::clock
