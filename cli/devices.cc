@@ -1,12 +1,10 @@
 // `lockstep devices`: which GPUs there are, real and virtual, and how they would be split.
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <memory>
 
 #include "command.h"
 #include "lockstep/lockstep.h"
-#include "validators.h"
 
 namespace lockstep::cli {
 namespace {

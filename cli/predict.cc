@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "command.h"
@@ -47,14 +48,8 @@ std::vector<double> probabilities(const float* row, std::int64_t count) {
   return p;
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? std::string(fmt::format("\\u{:04x}", static_cast<unsigned>(c))) : std::string(1, c);
-  }
-  return out + "\"";
-}
+// As JSON has it; bytes of a file's name that are no UTF-8 are replaced.
+std::string quoted(const std::string& text) { return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 void show(const PredictOptions& options, const std::string& image, const std::vector<double>& p, const std::vector<std::string>& names) {
   std::vector<std::size_t> order(p.size());
