@@ -17,17 +17,17 @@ def make():
     if WORKLOAD == "mnist":
         model = keras.Sequential([keras.Input((28, 28, 1)), layers.Conv2D(32, 3, activation="relu"), layers.MaxPooling2D(2), layers.Flatten(),
                                   layers.Dense(128, activation="relu"), layers.Dense(10)])
-        model.compile(keras.optimizers.Adam(1e-3), keras.losses.SparseCategoricalCrossentropy(from_logits=True), ["accuracy"])
+        model.compile(keras.optimizers.Adam(1e-3), keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
     elif WORKLOAD == "reuters":
         model = keras.Sequential([keras.Input((300,), dtype="int32"), layers.Embedding(30982, 7), layers.Conv1D(64, 5, activation="relu"),
                                   layers.MaxPooling1D(2), layers.Conv1D(32, 3, activation="relu"), layers.MaxPooling1D(2), layers.Flatten(),
                                   layers.Dense(46, activation="softmax")])
         model.compile(keras.optimizers.Nadam(1e-3), keras.losses.SparseCategoricalCrossentropy(),
-                      [keras.metrics.SparseCategoricalAccuracy("accuracy"), keras.metrics.SparseTopKCategoricalAccuracy(5)])
+                      metrics=[keras.metrics.SparseCategoricalAccuracy("accuracy"), keras.metrics.SparseTopKCategoricalAccuracy(5)])
     else:
         image = int(WORKLOAD.rsplit("-", 1)[1])
         model = keras.applications.MobileNetV2(input_shape=(image, image, 3), weights=None, classes=2)
-        model.compile(keras.optimizers.Adam(1e-3), keras.losses.SparseCategoricalCrossentropy(), ["accuracy"])
+        model.compile(keras.optimizers.Adam(1e-3), keras.losses.SparseCategoricalCrossentropy(), metrics=["accuracy"])
     return model
 
 

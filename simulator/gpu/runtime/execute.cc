@@ -9,6 +9,7 @@
 #include "block_runner.h"
 #include "checker.h"
 #include "context.h"
+#include "profile.h"
 #include "runtime.h"
 
 namespace lockstep::sim {
@@ -86,6 +87,22 @@ void prepare_operation(Node& node) {
   }
 }
 
+void compute_part(Node& node, int part) {
+  if (node.kind == NodeKind::operation) {
+    if (const Operation& operation = node.what(); operation.run) operation.run(part);
+    return;
+  }
+  KernelCall& call = node.kernel;
+  if (call.mode == KernelMode::faithful) {
+    run_faithful(call, part, node.parts);
+    return;
+  }
+  set_block({static_cast<unsigned>(node.parts), 1, 1}, {1, 1, 1}, {static_cast<unsigned>(part), 0, 0});
+  set_thread({0, 0, 0});
+  kernel_context.threads = nullptr;
+  call.signature->call(call.kernel, call.packed());
+}
+
 }  // namespace
 
 void prepare(Node& node) {
@@ -101,19 +118,10 @@ void prepare(Node& node) {
 }
 
 void run_part(Node& node, int part) {
-  if (node.kind == NodeKind::operation) {
-    if (const Operation& operation = node.what(); operation.run) operation.run(part);
-    return;
-  }
-  KernelCall& call = node.kernel;
-  if (call.mode == KernelMode::faithful) {
-    run_faithful(call, part, node.parts);
-    return;
-  }
-  set_block({static_cast<unsigned>(node.parts), 1, 1}, {1, 1, 1}, {static_cast<unsigned>(part), 0, 0});
-  set_thread({0, 0, 0});
-  kernel_context.threads = nullptr;
-  call.signature->call(call.kernel, call.packed());
+  if (!profile().on()) return compute_part(node, part);
+  const double begin = thread_seconds();
+  compute_part(node, part);
+  profile().add(node, part, thread_seconds() - begin);
 }
 
 std::string name_of(const Node& node) {
