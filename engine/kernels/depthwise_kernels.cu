@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "depthwise_kernels.h"
+#include "depthwise_window3.h"
 #include "kernel_support.h"
 
 namespace lockstep::kernels {
@@ -57,9 +58,86 @@ LOCKSTEP_HOST_DEVICE inline Taps taps_inside(std::int32_t start, std::int32_t ta
   return {first, end};
 }
 
+// The images' rows that the window of output row `oy` falls on.
+LOCKSTEP_HOST_DEVICE inline window3::Lines lines_for_output(const DepthwiseShape& s, const float* x, std::int32_t n, std::int32_t oy) {
+  const std::int32_t top = oy * s.stride_h - s.pad_top;
+  const Taps rows = taps_inside(top, 3, 1, s.height);
+  const std::int64_t row = static_cast<std::int64_t>(s.width) * s.channels;
+  return {rows.first, rows.end, x + (static_cast<std::int64_t>(n) * s.height + top + rows.first) * row, row};
+}
+
+// Rows of outputs that input row `iy` had a part in, by taps in ascending order: with stride 2 every other tap.
+LOCKSTEP_HOST_DEVICE inline window3::Lines lines_for_input(const DepthwiseShape& s, const float* dy, std::int32_t n, std::int32_t iy) {
+  const std::int32_t py = iy + s.pad_top;
+  const std::int64_t row = static_cast<std::int64_t>(s.out_width) * s.channels;
+  std::int32_t first = s.stride_h == 1 ? 0 : py % 2;
+  while (first < 3 && (py - first) / s.stride_h >= s.out_height) first += s.stride_h;
+  std::int32_t end = 3;
+  while (end > first && end - 1 > py) --end;
+  return {first, end, dy + (static_cast<std::int64_t>(n) * s.out_height + (py - first) / s.stride_h) * row, -row};
+}
+
+LOCKSTEP_DEVICE void forward_window3(const DepthwiseShape& s, View<const float> x, View<const float> filter, View<float> y) {
+  const std::int32_t runs = window3::runs_in(s.out_width);
+  each_block(static_cast<std::int64_t>(s.batch) * s.out_height * runs, [=](std::int64_t index) {
+    const Pixel at = pixel_at(index, s.out_height, runs);
+    const window3::Lines rows = lines_for_output(s, x.data, at.n, at.y);
+    const std::int32_t first = at.x * window3::kRun;
+    const std::int32_t end = first + window3::kRun < s.out_width ? first + window3::kRun : s.out_width;
+    float* to = y.data + (static_cast<std::int64_t>(at.n) * s.out_height + at.y) * s.out_width * s.channels;
+    if (s.stride_w == 1) {
+      window3::row_of_pixels<1, false>(rows, first, end, -s.pad_left, s.width, filter.data, s.channels, to);
+    } else {
+      window3::row_of_pixels<2, false>(rows, first, end, -s.pad_left, s.width, filter.data, s.channels, to);
+    }
+  });
+}
+
+LOCKSTEP_DEVICE void backward_data_window3(const DepthwiseShape& s, View<const float> dy, View<const float> filter, View<float> dx) {
+  const std::int32_t runs = window3::runs_in(s.width);
+  each_block(static_cast<std::int64_t>(s.batch) * s.height * runs, [=](std::int64_t index) {
+    const Pixel at = pixel_at(index, s.height, runs);
+    const window3::Lines rows = lines_for_input(s, dy.data, at.n, at.y);
+    const std::int32_t first = at.x * window3::kRun;
+    const std::int32_t end = first + window3::kRun < s.width ? first + window3::kRun : s.width;
+    float* to = dx.data + (static_cast<std::int64_t>(at.n) * s.height + at.y) * s.width * s.channels;
+    if (s.stride_w == 1) {
+      window3::row_of_pixels<1, true>(rows, first, end, s.pad_left - 2, s.out_width, filter.data, s.channels, to);
+    } else {
+      window3::row_of_pairs(rows, first, end, s.pad_left, s.out_width, filter.data, s.channels, to);
+    }
+  });
+}
+
+LOCKSTEP_DEVICE void backward_filter_window3(const DepthwiseShape& s, View<const float> x, View<const float> dy, View<float> partial) {
+  const std::int64_t chunks = depthwise_chunks(s);
+  const std::int64_t all_rows = static_cast<std::int64_t>(s.batch) * s.out_height;
+  const std::int64_t run = (all_rows + chunks - 1) / chunks;
+  each_block(chunks, [=](std::int64_t chunk) {
+    const std::int64_t first = chunk * run < all_rows ? chunk * run : all_rows;
+    const std::int64_t end = first + run < all_rows ? first + run : all_rows;
+    float* to = partial.data + chunk * 9 * s.channels;
+    each_lanes(s.channels, [=](std::int64_t c, auto count) {
+      for (int tap = 0; tap < 9; ++tap) store_lanes(to + tap * s.channels + c, fill_lanes<decltype(count)::kValue>(0.0F));
+    });
+    // A thread comes back to the same channels every time.
+    for (std::int64_t row = first; row < end; ++row) {
+      const auto n = static_cast<std::int32_t>(row / s.out_height);
+      const window3::Lines rows = lines_for_output(s, x.data, n, static_cast<std::int32_t>(row % s.out_height));
+      const float* d = dy.data + row * s.out_width * s.channels;
+      if (s.stride_w == 1) {
+        window3::row_of_filter<1>(rows, s.pad_left, s.width, s.out_width, d, s.channels, to);
+      } else {
+        window3::row_of_filter<2>(rows, s.pad_left, s.width, s.out_width, d, s.channels, to);
+      }
+    }
+  });
+}
+
 }  // namespace
 
 __global__ void depthwise_forward(DepthwiseShape s, View<const float> x, View<const float> filter, View<float> y) {
+  if (window3::fits(s)) return forward_window3(s, x, filter, y);
   const std::int64_t outputs = static_cast<std::int64_t>(s.channels) * s.multiplier;
   each_block(static_cast<std::int64_t>(s.batch) * s.out_height * s.out_width, [=](std::int64_t index) {
     const Pixel out = pixel_at(index, s.out_height, s.out_width);
@@ -89,6 +167,7 @@ __global__ void depthwise_forward(DepthwiseShape s, View<const float> x, View<co
 }
 
 __global__ void depthwise_backward_data(DepthwiseShape s, View<const float> dy, View<const float> filter, View<float> dx) {
+  if (window3::fits(s)) return backward_data_window3(s, dy, filter, dx);
   const std::int64_t outputs = static_cast<std::int64_t>(s.channels) * s.multiplier;
   each_block(static_cast<std::int64_t>(s.batch) * s.height * s.width, [=](std::int64_t index) {
     const Pixel in = pixel_at(index, s.height, s.width);
@@ -123,6 +202,7 @@ __global__ void depthwise_backward_data(DepthwiseShape s, View<const float> dy, 
 // Sums are nested (a row of pixels, a chunk of rows, and `add_chunks` behind this kernel), which keeps the rounding errors of long
 // sums small. A tap's row of pixels is cut to those whose input lies inside the image before the loop over it.
 __global__ void depthwise_backward_filter(DepthwiseShape s, View<const float> x, View<const float> dy, View<float> partial) {
+  if (window3::fits(s)) return backward_filter_window3(s, x, dy, partial);
   const std::int64_t outputs = static_cast<std::int64_t>(s.channels) * s.multiplier;
   const std::int64_t chunks = depthwise_chunks(s);
   const std::int64_t all_rows = static_cast<std::int64_t>(s.batch) * s.out_height;

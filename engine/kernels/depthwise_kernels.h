@@ -34,10 +34,13 @@ inline Cost depthwise_forward_cost(const DepthwiseShape& s) { return depthwise_c
 __global__ void depthwise_backward_data(DepthwiseShape shape, View<const float> dy, View<const float> filter, View<float> dx);
 inline Cost depthwise_backward_data_cost(const DepthwiseShape& s) { return depthwise_cost(s); }
 
-// The filter's gradient sums over all pixels: runs of output rows (over the whole batch) give partial sums, which `add_chunks` joins.
+// The filter's gradient sums over all pixels: runs of output rows (over the whole batch) give partial sums, which `add_chunks`
+// joins. A run has 64 pixels or more, so that partial sums are few beside the images.
 LOCKSTEP_HOST_DEVICE inline std::int64_t depthwise_chunks(const DepthwiseShape& s) {
   const std::int64_t rows = static_cast<std::int64_t>(s.batch) * s.out_height;
-  return rows < 1 ? 1 : (rows > 64 ? 64 : rows);
+  const std::int64_t chunks = rows * s.out_width / 64;
+  const std::int64_t most = rows < 64 ? rows : 64;
+  return chunks < 1 || most < 1 ? 1 : (chunks > most ? most : chunks);
 }
 
 // partial(chunks, r, q, c m) = sum over the chunk's pixels of x(n, iy, ix, c) * dy(n, oy, ox, c m)

@@ -20,8 +20,8 @@ std::int64_t inputs(const DepthwiseSpec& s) { return s.batch * s.height * s.widt
 std::int64_t outputs(const DepthwiseSpec& s) { return s.batch * s.out_height() * s.out_width() * s.channels * s.multiplier; }
 std::int64_t taps(const DepthwiseSpec& s) { return s.kernel_h * s.kernel_w * s.channels * s.multiplier; }
 
-// Threads work on tiles of 16 channels.
-Grid grid_for_pixels(std::int64_t pixels, std::int64_t channels) { return grid_for_rows(pixels, (channels + 15) / 16); }
+// On a GPU a thread has four channels.
+Grid grid_for_pixels(std::int64_t pixels, std::int64_t channels) { return grid_for_rows(pixels, (channels + 3) / 4); }
 
 }  // namespace
 
