@@ -1,5 +1,5 @@
-// Dense 2-D convolution, NHWC activations and HWIO filters (Keras' layout), through cuDNN's graph API; where its heuristics
-// give no plan, a direct kernel of ours runs.
+// Dense 2-D convolution, NHWC activations and HWIO filters (Keras' layout), through cuDNN's graph API, or as a matrix product where it is
+// one; where cuDNN's heuristics give no plan, a direct kernel of ours runs.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,6 @@
 // Convolutions, forward and both backwards, against their definition.
+#include <tuple>
+
 #include "support/convolution_check.h"
 
 namespace lockstep::testing {
@@ -16,6 +18,20 @@ TEST_F(ConvolutionTest, EqualsItsDefinitionOnMnistsFirstLayer) {
   spec.out_channels = 32;
   spec.kernel_h = spec.kernel_w = 3;
   check(spec, random, true);
+}
+
+// Small filters go through cuDNN, larger ones have only their gradient made by a product, and with large ones all three are products.
+TEST_F(ConvolutionTest, EqualsItsDefinitionWhereItIsAMatrixProduct) {
+  Random random(4);
+  ops::ConvolutionSpec spec;
+  spec.batch = 2;
+  spec.height = 3;
+  spec.width = 5;
+  for (const auto& [in, out, with_dnn] : {std::tuple{24, 40, true}, std::tuple{80, 72, true}, std::tuple{200, 330, false}}) {
+    spec.in_channels = in;
+    spec.out_channels = out;
+    check(spec, random, with_dnn);
+  }
 }
 
 TEST_F(ConvolutionTest, RefusesAKernelLargerThanTheImage) {
