@@ -59,6 +59,25 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, const std
   return fmt::format("lockstep: {} (see lockstep {}--help)\n", sentence, path);
 }
 
+// A switch is there or not: `--json=3` is a mistake, whatever stands behind the sign. Empty when there is none.
+std::string switch_with_value(const CLI::App& app, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  for (const std::string& word : words) {
+    const std::size_t sign = word.find('=');
+    const std::string name = word.substr(0, sign);
+    if (word.rfind('-', 0) != 0) {
+      for (const CLI::App* next : command->get_subcommands([](const CLI::App*) { return true; }))
+        if (next->get_name() == word) command = next;
+      continue;
+    }
+    const CLI::Option* option = sign == std::string::npos ? nullptr : command->get_option_no_throw(name);
+    if (option == nullptr || option->get_items_expected_max() > 0) continue;
+    return fmt::format("lockstep: {} is a switch and takes no value: {}, or nothing (see lockstep {}--help)\n", name, name,
+                       command == &app ? "" : command->get_name() + " ");
+  }
+  return "";
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Lockstep: run, see and learn synchronous mirrored training", "lockstep");
   app.set_version_flag("--version", LOCKSTEP_VERSION);
@@ -74,6 +93,10 @@ int run(int argc, char** argv) {
   commands.push_back(add_doctor(app));
   commands.push_back(add_lesson(app));
   commands.push_back(add_trace(app));
+  if (const std::string mistake = switch_with_value(app, std::vector<std::string>(argv + 1, argv + argc)); !mistake.empty()) {
+    fmt::print(stderr, "{}", mistake);
+    return kWrongWords;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -82,7 +82,9 @@ void add_seeing_words(CLI::App& run, RunOptions& options) {
       ->capture_default_str()
       ->needs(trace);
   run.add_flag("--check-mirrored", options.check_mirrored, "Compare all replicas' variables after every step");
-  run.add_flag("--json", options.json, "A line of JSON an epoch instead of progress");
+  auto* json = run.add_flag("--json", options.json, "A line of JSON an epoch instead of progress");
+  run.add_flag("--verbose", options.verbose, "After every epoch a line for each replica: samples, loss, time by phase, memory")
+      ->excludes(json);
 }
 
 void refuse_with_model(const RunOptions& options, const MachineOptions& machine) {
@@ -113,7 +115,7 @@ Command add_run(CLI::App& app, char** argv) {
   add_machine_options(*run, *machine, true);
   run->footer(
       "Examples:\n  lockstep run mnist\n  lockstep run mnist --logical 4 --trace step.html\n  lockstep run mnist --gpus 2 --all-reduce "
-      "nccl\n  lockstep run reuters --logical 2\n  lockstep run mnist --workers 2\n  lockstep run cats-vs-dogs --epochs 10");
+      "nccl --verbose\n  lockstep run reuters --logical 2\n  lockstep run mnist --workers 2\n  lockstep run cats-vs-dogs --epochs 10");
   return {run, [options, machine, argv] {
             use_machine(*machine);
             refuse_with_model(*options, *machine);

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "run_report.h"
+#include "validators.h"
 #include "workers.h"
 
 namespace lockstep::cli {
@@ -43,9 +45,18 @@ std::string json_line(int epoch, const Logs& logs) {
   return line + "}";
 }
 
-Callback stop_on_interrupt() {
+using Clock = std::chrono::steady_clock;
+const Clock::time_point program_start = Clock::now();
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+// Also notes how long it took until the first step was done: from the start of the program, with data, devices and plans.
+Callback stop_on_interrupt(double& first_step) {
   Callback callback;
-  callback.should_stop = [] { return interrupted != 0; };
+  callback.should_stop = [&first_step] {
+    if (first_step == 0) first_step = seconds_since(program_start);
+    return interrupted != 0;
+  };
   return callback;
 }
 
@@ -72,9 +83,6 @@ Callback say_taken_up(const BackupAndRestore& backup, bool json) {
   return callback;
 }
 
-bool ends_in(const std::string& name, const std::string& end) {
-  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-}
 bool is_weights_file(const std::string& name) { return ends_in(name, ".weights.h5"); }
 
 void say_loaded(const RunOptions& options, const Model& model) {
@@ -97,31 +105,46 @@ void say_traced(const RunOptions& options, const Model& model) {
   }
 }
 
-void report(const RunOptions& options, const Model& model, const History& history, double seconds) {
+struct Times {
+  double whole = 0;       // of training with all that belongs to it
+  double first_step = 0;  // from the start of the program
+  bool modelled = false;  // what steps took is another machine's time
+};
+
+void report(const RunOptions& options, const Model& model, const History& history, const Times& times) {
   const std::vector<std::uint64_t> checksums = model.checksums();
+  const double seconds = times.whole;
+  const StepTimes phases = step_times(replica_reports(model), times.modelled ? 0 : history.training_seconds);
   const bool equal = all_equal(checksums);
   if (options.json) {
     std::string sums;
     for (std::uint64_t sum : checksums) sums += fmt::format("{}\"{:016x}\"", sums.empty() ? "" : ", ", sum);
     fmt::print(
         "{{\"summary\": {{\"replicas\": {}, \"all_reduce\": \"{}\", \"val_accuracy\": {:.6g}, \"seconds\": {:.3f}, \"steps\": {}, "
-        "\"training_seconds\": {:.6f}, \"samples_per_second\": {:.6g}, \"replicas_identical\": {}, \"checksums\": [{}]}}}}\n",
+        "\"training_seconds\": {:.6f}, \"samples_per_second\": {:.6g}, \"replicas_identical\": {}, \"first_step_seconds\": {:.3f}, "
+        "\"phase_seconds\": {}, \"checksums\": [{}]}}}}\n",
         checksums.size(), model.strategy().cross_device_ops(), history.history.count("val_accuracy") ? history.last("val_accuracy") : 0.0,
         seconds, history.steps, history.training_seconds,
-        history.training_seconds > 0 ? static_cast<double>(history.samples) / history.training_seconds : 0.0, equal, sums);
+        history.training_seconds > 0 ? static_cast<double>(history.samples) / history.training_seconds : 0.0, equal, times.first_step,
+        json_of_phases(phases), sums);
     return;
   }
   if (interrupted) fmt::print("Stopped by Ctrl-C after {} steps.\n", model.iterations());
   if (history.history.count("val_accuracy")) {
     const std::vector<double>& values = history.history.at("val_accuracy");
     const auto best = std::max_element(values.begin(), values.end());
-    fmt::print("Test accuracy {:.2f} % after {} epoch{}{}, {:.1f} s.\n", 100 * values.back(), history.epoch.size(),
-               history.epoch.size() == 1 ? "" : "s",
-               *best > values.back() ? fmt::format(" (best {:.2f} % after {})", 100 * *best, best - values.begin() + 1) : "", seconds);
+    fmt::print("Test accuracy {:.2f} % after {} epoch{}{}, {:.1f} s; first step after {:.1f} s.\n", 100 * values.back(),
+               history.epoch.size(), history.epoch.size() == 1 ? "" : "s",
+               *best > values.back() ? fmt::format(" (best {:.2f} % after {})", 100 * *best, best - values.begin() + 1) : "", seconds,
+               times.first_step);
   }
   fmt::print("{} replica{} {}: checksum {:016x}\n", checksums.size(), checksums.size() == 1 ? "" : "s", equal ? "bit-identical" : "DIFFER",
              checksums.front());
-  if (!options.trace.empty()) say_traced(options, model);
+  if (!options.trace.empty())
+    say_traced(options, model);  // has the same table, of the steps it recorded
+  else
+    fmt::print("\n{}", table_of_phases(phases));
+  fmt::print("\n{}", what_next(options, phases));
 }
 
 }  // namespace
@@ -216,7 +239,11 @@ void save_after_training(const RunOptions& options, const Model& model) {
 
 int train_with(const RunOptions& options, Model& model, FitOptions fit, const TraceOptions& trace,
                const std::function<History(const FitOptions&)>& run) {
-  fit.callback(stop_on_interrupt());
+  Times times;
+  const char* clock = std::getenv("LOCKSTEP_SIM_CLOCK");
+  times.modelled = clock != nullptr && std::string(clock) == "model";
+  fit.callback(stop_on_interrupt(times.first_step));
+  if (options.verbose && !options.json) fit.callback(print_replicas());
   if (!options.backup.empty()) {
     BackupAndRestore backup(options.backup);
     if (options.backup_batches > 0) backup.save_freq(options.backup_batches);
@@ -227,10 +254,11 @@ int train_with(const RunOptions& options, Model& model, FitOptions fit, const Tr
   for (const std::string& path : options.trace) fit.trace(path, recording);
   if (options.json) fit.verbose(Verbose::silent).callback(print_json());
   const InterruptGuard guard;
-  const auto begin = std::chrono::steady_clock::now();
+  const Clock::time_point begin = Clock::now();
   const History history = run(fit);
   save_after_training(options, model);
-  report(options, model, history, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  times.whole = seconds_since(begin);
+  report(options, model, history, times);
   if (!all_equal(model.checksums())) return 1;
   constexpr int kInterrupted = 130;  // what a shell reports for SIGINT
   return interrupted ? kInterrupted : 0;

@@ -30,6 +30,7 @@ struct RunOptions {
   std::int64_t trace_inspect = 4;
   bool check_mirrored = false;
   bool json = false;
+  bool verbose = false;  // a table of the replicas after every epoch
   bool quick = false;
   // Of cats-vs-dogs.
   double alpha = 0;                // width of the network; 0: the recipe's

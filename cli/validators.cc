@@ -32,15 +32,15 @@ int distance(const std::string& a, const std::string& b) {
   return cost[a.size()][b.size()];
 }
 
-bool ends_in(const std::string& name, const std::string& end) {
-  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-}
-
 CLI::Validator check(std::string kind, std::function<std::string(std::string&)> complaint) {
   return CLI::Validator(std::move(complaint), std::move(kind), std::string());
 }
 
 }  // namespace
+
+bool ends_in(const std::string& name, const std::string& end) {
+  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+}
 
 std::string nearest(const std::string& word, const std::vector<std::string>& choices) {
   std::string best;

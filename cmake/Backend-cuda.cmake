@@ -46,7 +46,7 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
 endif()
 
 add_library(lockstep_gpu INTERFACE)
-target_link_libraries(lockstep_gpu INTERFACE lockstep_gpu_api CUDA::cudart CUDA::cublasLt cuDNN::cuDNN NCCL::NCCL)
+target_link_libraries(lockstep_gpu INTERFACE lockstep_gpu_api CUDA::cudart CUDA::cublasLt cuDNN::cuDNN NCCL::NCCL ${CMAKE_DL_LIBS})
 
 function(lockstep_add_kernels target)
   add_library(${target} STATIC ${ARGN})

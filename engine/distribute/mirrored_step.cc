@@ -10,6 +10,7 @@
 #include "elementwise.h"
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
+#include "range.h"
 #include "step_switches.h"
 
 namespace lockstep {
@@ -54,6 +55,7 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
                            std::min(options.first_bucket_bytes, bucket_bytes_from_environment(options.first_bucket_bytes)))),
       last_variable(graph.layout().specs().size(), -1),
       group(gpus),
+      phase_times(gpus.size()),
       threads(cards_of(gpus)) {
   if (gpus.empty()) throw Error("A step needs at least one GPU.");
   for (const Node& node : graph.nodes()) {
@@ -168,6 +170,17 @@ void MirroredStep::State::count_samples() {
   for (std::int64_t i = 0; i < weights.size(); ++i) weight_sum += static_cast<double>(weights.data<float>()[i]);
 }
 
+// A step made by hand has no marks of its own.
+void MirroredStep::State::count_times() {
+  if (by_hand || !phase_times.under_way()) return;
+  std::vector<const PhaseMarks*> marks;
+  for (std::size_t r = 0; r < parts.size(); ++r) {
+    marks.push_back(&parts[r].marks);
+    if (parts[r].program) phase_times.add_samples(r, parts[r].shard.count, parts[r].loss_sum.value() - parts[r].loss_before);
+  }
+  phase_times.end_step(marks, updates());
+}
+
 void MirroredStep::State::wait_for_gpus(Phase phase) {
   for (std::size_t r = 0; r < parts.size(); ++r) {
     serve(r, phase, [&, &part = parts[r]] {
@@ -214,6 +227,8 @@ MirroredStep::~MirroredStep() = default;
 
 int MirroredStep::replicas() const { return state_->replicas(); }
 Replica& MirroredStep::replica(int index) { return state_->parts.at(static_cast<std::size_t>(index)).replica; }
+std::vector<ReplicaTimes> MirroredStep::times() const { return state_->phase_times.replicas(); }
+int MirroredStep::first_replica() const { return state_->place().first_replica; }
 void MirroredStep::set_tracer(Tracer* tracer) { state_->tracer = tracer; }
 void MirroredStep::set_check_mirrored(bool yes) { state_->options.check_mirrored = yes; }
 void MirroredStep::set_seed(std::uint64_t seed) { state_->options.seed = seed; }
@@ -246,9 +261,11 @@ void MirroredStep::train(const Array& x, const Array& y, const Array& weights) {
   State& state = *state_;
   if (!state.loss || !state.optimizer) throw Error("A model is trained once it is compiled with a loss and an optimizer.");
   state.guarded([&] {
+    const Range range("step", state.step());
     state.begin(Mode::training, x, y, weights);
     if (!state.mirrored) replicate();
     state.begin_trace();
+    state.phase_times.begin_step();
     shard(x, y);
     local_gradients();
     all_reduce();
@@ -263,6 +280,7 @@ void MirroredStep::finish() {
   State& state = *state_;
   if (!state.updates()) {
     state.wait_for_gpus(Phase::barrier);
+    state.count_times();
     ++state.accumulated;
     return;
   }
@@ -278,6 +296,7 @@ void MirroredStep::evaluate(const Array& x, const Array& y, const Array& weights
   State& state = *state_;
   if (!state.loss) throw Error("A model is evaluated once it is compiled with a loss.");
   state.guarded([&] {
+    const Range range("evaluate");
     state.begin(Mode::inference, x, y, weights);
     if (!state.mirrored) replicate();
     shard(x, y);
@@ -291,6 +310,7 @@ Array MirroredStep::predict(const Array& x) {
   State& state = *state_;
   Array result(state.graph.output().batched(x.samples()));
   state.guarded([&] {
+    const Range range("predict");
     state.begin(Mode::inference, x, Array(), Array());
     if (!state.mirrored) replicate();
     shard(x, Array());

@@ -14,6 +14,7 @@
 #include "losses/loss.h"
 #include "metric.h"
 #include "optim/optimizer.h"
+#include "phase_times.h"
 #include "replica.h"
 #include "shard.h"
 #include "sparse_exchange.h"
@@ -90,6 +91,10 @@ class MirroredStep {
   bool any_worker(bool yes);
   bool workers_agree(std::uint64_t value);  // whether all bring the same one
   void clear_totals();
+
+  // Where the time of all training steps so far went, by replica of this worker, and which one the first of them is among all workers'.
+  std::vector<ReplicaTimes> times() const;
+  int first_replica() const;
 
   std::int64_t iterations() const;
   void set_iterations(std::int64_t iterations);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "mirrored_step.h"
+#include "phase_times.h"
 #include "replica_threads.h"
 #include "staging.h"
 #include "step_replica_group.h"
@@ -19,7 +20,8 @@ struct ReplicaPart {
         staging(gpu.physical()),
         finished(gpu.physical()),
         reduced(gpu.physical()),
-        loss_known(gpu.physical()) {}
+        loss_known(gpu.physical()),
+        marks(gpu.physical()) {}
 
   Replica replica;
   PinnedStaging staging;
@@ -36,16 +38,17 @@ struct ReplicaPart {
   Event finished;                   // behind everything this replica issued
   Event reduced;                    // behind its last all-reduce, on the communication stream
   Event loss_known;                 // behind that copy
+  PhaseMarks marks;                 // where the phases of a training step meet
   Shard shard;
   Program* program = nullptr;  // for this step; null when the shard is empty
   Tensor label_view;           // (shard.count, ...)
   Tensor weight_view;          // (shard.count), not defined where samples have no weights
+  double loss_before = 0;      // the running sum of losses when the step began
 
   // For the trace, of a step that is looked into. What is read comes to the host on its own; it is there after the barrier.
   Buffer norms;                                          // sums of squares, by bucket, before and behind the all-reduce
   std::vector<const double*> norms_before, norms_after;  // by bucket
   const float* losses_read = nullptr;                    // of the first samples
-  double loss_before = 0;                                // the running sum when the step began
   bool sums_cleared = true;                              // since loss_sum was last written
 };
 
@@ -99,6 +102,8 @@ struct MirroredStep::State {
   bool updating = false;    // some replicas may have the new weights and others not
   std::string broken;       // why nothing more can be done, once a replica did not come back
 
+  PhaseTimes phase_times;
+
   std::deque<ReplicaPart> parts;
   ReplicaThreads threads;  // last: joined before anything they use goes
 
@@ -136,6 +141,7 @@ struct MirroredStep::State {
   void guarded(const std::function<void()>& body);
   void begin(Mode mode, const Array& x, const Array& y, const Array& weights);
   void count_samples();  // of the step that ended
+  void count_times();    // of the step that ended, by replica: every GPU is done
   // Why this replica's loss is not finite: its samples, a variable, or the first layer whose output is not.
   std::string why_not_finite(ReplicaPart& part);
   // What a replica's backward reports: this bucket's gradients were issued (with those that waited for them); it has none; its share of

@@ -7,6 +7,7 @@
 
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
+#include "range.h"
 #include "step_switches.h"
 #include "step_trace.h"
 
@@ -27,6 +28,7 @@ Traffic MirroredStep::State::gather_rows(SparseExchange& exchange, int variable,
 
 void MirroredStep::all_reduce() {
   State& state = *state_;
+  const Range range("all-reduce", Range::kNoNumber, static_cast<int>(Phase::all_reduce));
   Tracer* tracer = state.step_tracer();
   state.trace_samples();
   const std::size_t first = state.updates() ? 0 : state.buckets.size();  // gradients that wait for more stay where they are
@@ -42,6 +44,7 @@ void MirroredStep::all_reduce() {
       state.threads.wait(*state.deadline);  // throws the failure that stopped us, or names who is late
       throw Error(state.where(Phase::all_reduce) + ": " + what + " was never ready.");
     }
+    const Range bucket(gradients ? "bucket" : "the state", gradients ? static_cast<std::int64_t>(b) : Range::kNoNumber);
     std::vector<Participant> participants;
     std::vector<std::unique_ptr<DeviceSpan>> spans;
     for (ReplicaPart& part : state.parts) {

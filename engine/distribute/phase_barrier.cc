@@ -7,6 +7,7 @@
 #include "elementwise.h"
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
+#include "range.h"
 
 namespace lockstep {
 namespace {
@@ -138,7 +139,9 @@ std::vector<std::uint64_t> MirroredStep::checksums() {
 
 void MirroredStep::barrier() {
   State& state = *state_;
+  const Range range("barrier", Range::kNoNumber, static_cast<int>(Phase::barrier));
   state.wait_for_gpus(Phase::barrier);
+  state.count_times();
   std::vector<std::uint64_t> words;
   if (state.options.check_mirrored) words.assign(state.parts.size(), state.require_mirrored(Phase::barrier));
   if (!state.tracer) return;

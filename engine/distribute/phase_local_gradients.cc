@@ -13,6 +13,7 @@
 #include "elementwise.h"
 #include "mirrored_step_state.h"
 #include "pointwise.h"
+#include "range.h"
 #include "step_trace.h"
 
 namespace lockstep {
@@ -79,6 +80,7 @@ void MirroredStep::local_gradients() {
     const Stream& stream = part.replica.gpu().compute();
     const OpContext context = part.replica.compute_context();
     Tracer* tracer = state.step_tracer();
+    const Range range("local gradients", r, static_cast<int>(Phase::local_gradients));
     const Span span = state.span(Phase::local_gradients, r);
     const DeviceSpan whole(tracer, stream, span);
     const HostSpan issuing(tracer, part_of(span, "issuing"));
@@ -97,10 +99,12 @@ void MirroredStep::local_gradients() {
     program.watch(layers ? &*layers : nullptr);
     const std::unique_ptr<Program, void (*)(Program*)> until_the_end(&program, [](Program* one) { one->watch(nullptr); });
     {
+      const Range inner("forward");
       const DeviceSpan forward(tracer, stream, part_of(span, "forward"));
       program.forward(info);
     }
     {
+      const Range inner("loss and metrics");
       const DeviceSpan loss(tracer, stream, part_of(span, "loss and metrics"));
       state.loss->run(context, program, part.label_view, info.global_batch, losses, training);
       if (part.weight_view.defined()) {
@@ -122,6 +126,7 @@ void MirroredStep::local_gradients() {
       }
     }
     if (!training) return;
+    const Range inner("backward");
     const DeviceSpan backward(tracer, stream, part_of(span, "backward"));
     program.backward(info, state.loss->from_logits(program), [&](int variable) {
       const std::int64_t bucket = state.last_variable[static_cast<std::size_t>(variable)];
@@ -130,9 +135,11 @@ void MirroredStep::local_gradients() {
     state.weigh_state(part, share());
   };
 
-  state.threads.start(state.where(Phase::local_gradients), [&state, one_replica](int r) {
+  state.threads.start(state.where(Phase::local_gradients), [&state, one_replica, training](int r) {
     try {
       one_replica(r);
+      ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
+      if (training) part.marks.set(PhaseMarks::computed, part.replica.gpu().compute());
     } catch (...) {
       state.give_up();  // phase 4 and the others must not wait for this replica
       throw;

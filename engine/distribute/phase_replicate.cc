@@ -2,14 +2,18 @@
 //
 // It runs when a model is made or its weights are set; from then on the replicas stay equal because they apply the same update to the
 // same sum. (A trained step marks the phase in the trace all the same: the copies are there, nothing moves.)
+#include "host_clock.h"
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
+#include "range.h"
 
 namespace lockstep {
 
 void MirroredStep::replicate() {
   State& state = *state_;
   state.guarded([&] {
+    const Range range("replicate", Range::kNoNumber, static_cast<int>(Phase::replicate));
+    const std::int64_t began = host_clock_ns();
     const VariableStore& first = state.parts.front().replica.variables();
     std::vector<std::function<Tensor(const VariableStore&)>> buffers;
     buffers.emplace_back([](const VariableStore& store) { return store.weights(); });
@@ -44,6 +48,7 @@ void MirroredStep::replicate() {
     }
     spans.clear();
     state.wait_for_gpus(Phase::replicate);
+    state.phase_times.add_replicate(static_cast<double>(host_clock_ns() - began) * 1e-9);
     if (state.tracer) state.tracer->resolve();
     if (state.options.check_mirrored) state.require_mirrored(Phase::replicate);
     state.mirrored = true;

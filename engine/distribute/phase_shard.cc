@@ -5,6 +5,7 @@
 #include "host_clock.h"
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
+#include "range.h"
 
 namespace lockstep {
 namespace {
@@ -72,10 +73,13 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
       state.where(Phase::shard),
       [&state](int r) {
         ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
+        const Range range("shard", r, static_cast<int>(Phase::shard));
+        const bool training = state.mode == Mode::training;
         part.shard = state.shards[static_cast<std::size_t>(r)];
         part.program = nullptr;
         Tracer* tracer = state.step_tracer();
         const Stream& stream = part.replica.gpu().compute();
+        if (training) part.marks.set(PhaseMarks::begin, stream);
         if (tracer) {
           Span replicated = state.span(Phase::replicate, r);
           replicated.details = {{"bytes", "0"}, {"note", json_text("the variables are mirrored already")}};
@@ -121,9 +125,10 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
           part.staging.issued(part.replica.gpu().compute());
           part.program = &program;
         }
-        if (state.mode == Mode::training)
+        if (training)
           for (const auto& exchange : state.exchanges)
             if (exchange) exchange->upload(r, *state.deadline);
+        if (training) part.marks.set(PhaseMarks::sharded, stream);
         if (tracer) {
           span.details = {{"first sample", std::to_string(part.shard.first)},
                           {"samples", std::to_string(part.shard.count)},

@@ -4,6 +4,7 @@
 #include "check.h"
 #include "host_clock.h"
 #include "lockstep/error.h"
+#include "range.h"
 
 namespace lockstep {
 namespace {
@@ -47,6 +48,7 @@ ReplicaThreads::~ReplicaThreads() {
 
 void ReplicaThreads::live(int replica, int device) {
   const auto self = static_cast<std::size_t>(replica);
+  name_this_thread(("replica " + std::to_string(replica)).c_str());
   std::exception_ptr no_device;
   try {
     LOCKSTEP_CHECK(cudaSetDevice(device));

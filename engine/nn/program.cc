@@ -7,6 +7,7 @@
 #include "lockstep/error.h"
 #include "program_graphs.h"
 #include "program_plan.h"
+#include "range.h"
 
 namespace lockstep {
 
@@ -145,6 +146,7 @@ struct Program::State {
   // Runs what a layer issues; whoever watches is told. Times are those of the plan: see program_plan.h.
   template <typename Action>
   void watched(std::size_t i, bool is_backward, Action&& action) {
+    const Range range(plan.steps[i].layer != nullptr ? plan.steps[i].layer->name().c_str() : nullptr);
     if (watcher == nullptr || plan.steps[i].layer == nullptr) return action();
     if (live.empty()) {
       live.resize(2 * plan.steps.size() + 2);

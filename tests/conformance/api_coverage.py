@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-CALL = re.compile(r"^(cuda|cublas|cudnn|nccl)[A-Z]\w*$|^cublasLt\w+$")
+CALL = re.compile(r"^(cuda|cublas|cudnn|nccl|nvtx)[A-Z]\w*$|^cublasLt\w+$")
 # A launch is a template in NVIDIA's header as in ours; this is what ours calls.
 LAUNCH = "lockstep::sim::launch("
 

@@ -133,10 +133,9 @@ def main():
     support = [Path(d).resolve() for d in given.ours[1:]]
 
     def wanted(path):
-        folder = Path(path).resolve().parent
-        if folder == headers:
-            return Path(path).name == given.header
-        return given.header == "cuda_runtime.h" and folder in support  # cudaLaunchKernelEx is declared there
+        if Path(path).resolve() == headers / given.header:
+            return True
+        return given.header == "cuda_runtime.h" and Path(path).resolve().parent in support  # cudaLaunchKernelEx is declared there
 
     names = [n for n in names_of(given.compiler, given.header, given.ours, wanted, given.option)
              if n.name not in LANGUAGE and not n.name.startswith("LOCKSTEP_")]
@@ -153,10 +152,11 @@ def main():
     overloaded |= {n.name for n in names if n.kind == "function" and given.header == "cuda_runtime.h"}
 
     given.work.mkdir(parents=True, exist_ok=True)
-    source = given.work / (given.header + ".names.cc")
+    stem = given.work / given.header.replace("/", "_")
+    source = Path(f"{stem}.names.cc")
     source.write_text(PROGRAM.format(header=given.header, lines="\n".join(line_of(n, overloaded) for n in names)))
-    ours = answers(given.compiler, source, given.ours, given.option, given.work / (given.header + ".ours"))
-    real = answers(given.compiler, source, theirs, given.option, given.work / (given.header + ".theirs"))
+    ours = answers(given.compiler, source, given.ours, given.option, Path(f"{stem}.ours"))
+    real = answers(given.compiler, source, theirs, given.option, Path(f"{stem}.theirs"))
 
     if not len(ours) == len(real) == len(names):
         sys.exit(f"{given.header}: {len(names)} names extracted, {len(ours)} answers of ours, {len(real)} of NVIDIA's")

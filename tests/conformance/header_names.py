@@ -97,7 +97,7 @@ class Reader:
             elif token == "typedef":
                 self.take()
                 self.typedef()
-            elif token in ("enum", "struct") and (self.peek(1) == "{" or self.peek(2) in ("{", ";")):
+            elif token in ("enum", "struct", "union") and (self.peek(1) == "{" or self.peek(2) in ("{", ";")):
                 self.tagged(typedef=False)
                 self.take(";")
             else:
@@ -131,7 +131,7 @@ class Reader:
         self.add(kind, name, f"{result} (*)({' '.join(strip_defaults(parameters))})")
 
     def tagged(self, typedef):
-        """enum or struct with its body (or without: opaque)."""
+        """enum, struct or union with its body (or without: opaque)."""
         which = self.take()
         tag = self.take() if self.peek() != "{" else ""
         if self.peek() != "{":
@@ -155,6 +155,14 @@ class Reader:
         reader = Reader(body)
         while reader.at < len(body):
             start = reader.at
+            if reader.peek() == "union" and reader.peek(2) == "{":  # a field of a type that is declared with it
+                inner = f"{struct}::{reader.peek(1)}"
+                reader.at += 2
+                self.add("type", inner)
+                self.fields(inner, reader.group("{", "}"))
+                self.add("field", f"{struct}::{reader.take()}")
+                reader.take(";")
+                continue
             while reader.peek() not in (";", "(", "{", ""):
                 reader.take()
             if reader.peek() != ";":  # a constructor or operator
@@ -174,7 +182,7 @@ class Reader:
             reader.take(";")
 
     def typedef(self):
-        if self.peek() in ("enum", "struct") and (self.peek(1) == "{" or self.peek(2) == "{"):
+        if self.peek() in ("enum", "struct", "union") and (self.peek(1) == "{" or self.peek(2) == "{"):
             self.tagged(typedef=True)
         start = self.at
         while self.peek() != ";":

@@ -41,7 +41,7 @@ RUN = {
     "--clock": [("modle", "did you mean model?")],
     "--overlap": [("yes", "is none of on, off")],
     "--bucket": [("0", "is not a number above 0")],
-    "--no-math": None, "--quick": None, "--as-published": None, "--check-mirrored": None, "--json": None,
+    "--no-math": None, "--quick": None, "--as-published": None, "--check-mirrored": None, "--json": None, "--verbose": None,
 }
 COMMANDS = {
     "run": (["mnist"], RUN),
@@ -82,6 +82,9 @@ OTHER = [
     (["lesson", "--hint"], "is only for number"),
     (["trace", "nothing.html"], "there is no file"),
     (["run", "mnist", "--trace-steps", "3"], "only for --trace"),
+    (["run", "mnist", "--verbose", "--json"], "can't be together with"),
+    (["--version=3"], "--version is a switch"),
+    (["run", "--help=3"], "--help is a switch"),
 ]
 
 failures = []
@@ -131,6 +134,10 @@ for name, (right, options) in COMMANDS.items():
         failures.append(f"{name} {option} is not in this test's table")
     expect_refusal([name, *right, "--no-such-option"], "is not known")
     for option, values in options.items():
+        if values is None:  # a switch: no value is a good one, not even yes or no
+            for value in ("3", "true", "false", "0", ""):
+                expect_refusal([name, *right, f"{option}={value}"], f"{option} is a switch and takes no value")
+                checked += 1
         for value, sentence in values or []:
             extra = {"--memory-limit": ["--logical", "2"], "--backup-batches": ["--backup", "folder"],
                      "--trace-steps": ["--trace", "step.html"], "--trace-inspect": ["--trace", "step.html"]}.get(option, [])

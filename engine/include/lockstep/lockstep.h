@@ -16,6 +16,7 @@
 #include "lockstep/losses.h"
 #include "lockstep/model.h"
 #include "lockstep/optimizers.h"
+#include "lockstep/replica_report.h"
 #include "lockstep/reuters_names.h"
 #include "lockstep/sequence_layers.h"
 #include "lockstep/sequences.h"
