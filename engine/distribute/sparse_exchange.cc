@@ -9,20 +9,47 @@
 
 namespace lockstep {
 
+namespace {
+
+// A set of row numbers: marking one is a store, and reading them in ascending order costs a word for each 64 rows of the table.
+class RowSet {
+ public:
+  explicit RowSet(std::int32_t largest) : words_(static_cast<std::size_t>(largest / 64 + 1)) {}
+  void add(const std::int32_t* rows, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i)
+      if (rows[i] >= 0) words_[static_cast<std::size_t>(rows[i]) / 64] |= std::uint64_t{1} << (rows[i] % 64);
+  }
+  void add(const RowSet& other) {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+  std::vector<std::int32_t> ascending() const {
+    std::vector<std::int32_t> rows;
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      for (std::uint64_t word = words_[i]; word != 0; word &= word - 1)
+        rows.push_back(static_cast<std::int32_t>(64 * i) + __builtin_ctzll(word));
+    return rows;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+}  // namespace
+
 RowsInUse rows_in_use(const Array& x, const std::vector<Shard>& shards) {
   RowsInUse found;
   const std::int64_t row = x.samples() > 0 ? x.size() / x.samples() : 0;
+  const auto* ids = x.data<std::int32_t>();
+  const std::int32_t largest = x.size() > 0 ? std::max(0, *std::max_element(ids, ids + x.size())) : 0;
+  RowSet all(largest);
   for (const Shard& shard : shards) {
-    const std::int32_t* first = x.data<std::int32_t>() + shard.first * row;
-    std::vector<std::int32_t> rows(first, first + shard.count * row);
-    std::sort(rows.begin(), rows.end());
-    rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-    found.most = std::max(found.most, static_cast<std::int64_t>(rows.size()));
-    found.all.insert(found.all.end(), rows.begin(), rows.end());
-    found.by_replica.push_back(std::move(rows));
+    RowSet own(largest);
+    own.add(ids + shard.first * row, shard.count * row);
+    all.add(own);
+    found.by_replica.push_back(own.ascending());
+    found.most = std::max(found.most, static_cast<std::int64_t>(found.by_replica.back().size()));
   }
-  std::sort(found.all.begin(), found.all.end());
-  found.all.erase(std::unique(found.all.begin(), found.all.end()), found.all.end());
+  found.all = all.ascending();
   found.positions.assign(found.all.size() * shards.size(), -1);
   for (std::size_t r = 0; r < shards.size(); ++r) {
     std::size_t k = 0;

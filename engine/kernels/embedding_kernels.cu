@@ -8,22 +8,20 @@ namespace lockstep::kernels {
 
 __global__ void embedding_lookup(View<const std::int32_t> ids, View<const float> table, View<float> y, std::int64_t columns) {
   const std::int64_t rows = table.count / columns;
-  each_in_grid(ids.count, [=](std::int64_t i) {
+  each_block(ids.count, [=](std::int64_t i) {
     const std::int64_t id = ids[i];
     const bool known = id >= 0 && id < rows;
     const float* from = table.data + (known ? id * columns : 0);
     float* to = y.data + i * columns;
-    for (std::int64_t c = 0; c < columns; ++c) to[c] = known ? from[c] : NAN;
+    each_thread(columns, [=](std::int64_t c) { to[c] = known ? from[c] : NAN; });
   });
 }
 
 __global__ void embedding_gradient(View<const std::int32_t> ids, View<const float> dy, View<float> dtable, View<float> squares,
-                                   std::int64_t columns, std::int64_t ranges) {
+                                   std::int64_t columns) {
   const std::int64_t rows = dtable.count / columns;
   const bool squared = squares.count > 0;
-  each_in_grid(ranges, [=](std::int64_t range) {
-    const std::int64_t first = rows * range / ranges;
-    const std::int64_t last = rows * (range + 1) / ranges;
+  each_share(rows, [=](std::int64_t first, std::int64_t last) {
     for (std::int64_t k = first * columns; k < last * columns; ++k) dtable[k] = 0.0F;
     if (squared) {
       for (std::int64_t k = first * columns; k < last * columns; ++k) squares[k] = 0.0F;

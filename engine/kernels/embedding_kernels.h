@@ -15,10 +15,10 @@ inline Cost embedding_lookup_cost(std::int64_t ids, std::int64_t columns) {
 }
 
 // dtable(rows x columns) = for each row the sum of those dy(ids x columns) that were looked up there, in the order of the ids; written
-// whole. squares, where it has elements, is the same sum of dy^2. The table is cut into `ranges` runs of rows and each goes
-// through all ids once: no atomics, no sorting, and the work is linear in ids.
+// whole. squares, where it has elements, is the same sum of dy^2. Every thread has a run of rows and goes through all ids once: no
+// atomics, no sorting, and the work is linear in ids.
 __global__ void embedding_gradient(View<const std::int32_t> ids, View<const float> dy, View<float> dtable, View<float> squares,
-                                   std::int64_t columns, std::int64_t ranges);
+                                   std::int64_t columns);
 inline Cost embedding_gradient_cost(std::int64_t ids, std::int64_t table, std::int64_t columns) {
   const double n = static_cast<double>(ids) * static_cast<double>(columns);
   return {n, 4.0 * static_cast<double>(table) + 12.0 * n};

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "conv_pooling.h"
+#include "max_pooling2d.h"
+
 namespace lockstep {
 namespace {
 
@@ -83,8 +86,15 @@ std::vector<VariableSpec> Conv2DImpl::variables(const std::vector<Shape>& inputs
   return specs;
 }
 
+bool Conv2DImpl::takes_pooling(const LayerImpl& pooling, const Shape& input) const {
+  const auto* windows = dynamic_cast<const MaxPooling2DImpl*>(&pooling);
+  if (windows == nullptr || (activation != ActivationKind::relu && activation != ActivationKind::linear)) return false;
+  return ops::ConvolutionPooling::fits(spec(input, 1), windows->spec(output_shape({input}).batched(1)));
+}
+
 std::unique_ptr<LayerOp> Conv2DImpl::plan(const LayerPlan& plan) const {
   const Shape& images = plan.inputs.at(0);
+  if (plan.pooling != nullptr) return plan_conv_pooling(plan, spec(images.sample(), images[0]), activation, use_bias);
   const ActivationKind here = activation == ActivationKind::softmax ? ActivationKind::linear : activation;
   return std::make_unique<Conv2DOp>(*plan.gpu, spec(images.sample(), images[0]), plan.needs_input_gradient, here, use_bias);
 }

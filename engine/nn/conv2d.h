@@ -23,6 +23,7 @@ class Conv2DImpl : public LayerImpl {
   std::vector<VariableSpec> variables(const std::vector<Shape>& inputs) const override;
   std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
   bool ends_in_softmax() const override { return activation == ActivationKind::softmax; }
+  bool takes_pooling(const LayerImpl& pooling, const Shape& input) const override;
 
   int filters;
   Extent2D kernel;

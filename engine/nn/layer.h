@@ -58,14 +58,17 @@ class LayerOp {
   virtual void backward(const LayerRun& run) = 0;
 };
 
+class LayerImpl;
+
 struct LayerPlan {
   LogicalGpu* gpu = nullptr;
   std::vector<Shape> inputs;  // with the batch
   Shape output;
   Mode mode;
   bool needs_input_gradient = true;
-  bool frozen = false;        // not trained: gradients of its variables are not wanted
-  std::optional<float> relu;  // a ReLU follows that this layer applies as well: its upper bound, perhaps infinite
+  bool frozen = false;                 // not trained: gradients of its variables are not wanted
+  std::optional<float> relu;           // a ReLU follows that this layer applies as well: its upper bound, perhaps infinite
+  const LayerImpl* pooling = nullptr;  // a pooling follows that this layer does as well; `output` is the pooled one
 };
 
 class LayerImpl {
@@ -84,8 +87,10 @@ class LayerImpl {
   // A ReLU and nobody else behind a layer that takes one is not run by itself: the layer does both in one pass over memory.
   virtual bool takes_relu() const { return false; }
   virtual std::optional<float> relu() const { return std::nullopt; }  // this layer is a ReLU and no more: its upper bound
-  virtual bool sums_over_replicas() const { return false; }           // in training it asks StepInfo::group
-  virtual bool is_input() const { return false; }                     // only says the shape of a sample; the graph leaves it out
+  // A max pooling and nobody else behind a layer that takes it is not run by itself either. `input`: of this layer, one sample.
+  virtual bool takes_pooling(const LayerImpl& /*pooling*/, const Shape& /*input*/) const { return false; }
+  virtual bool sums_over_replicas() const { return false; }  // in training it asks StepInfo::group
+  virtual bool is_input() const { return false; }            // only says the shape of a sample; the graph leaves it out
   // Trainable variables in the order backward finishes their gradients. Default: the last first (bias, then kernel).
   virtual std::vector<int> ready_order(const std::vector<VariableSpec>& variables) const;
 

@@ -9,6 +9,7 @@ Shape as_image(const Shape& sequence) { return Shape{1, sequence[0], sequence[1]
 LayerPlan as_images(LayerPlan plan) {
   for (Shape& x : plan.inputs) x = as_image(x.sample()).batched(x[0]);
   plan.output = as_image(plan.output.sample()).batched(plan.output[0]);
+  if (const auto* pooling = dynamic_cast<const MaxPooling1DImpl*>(plan.pooling)) plan.pooling = &pooling->image;
   return plan;
 }
 
@@ -32,6 +33,11 @@ std::vector<VariableSpec> Conv1DImpl::variables(const std::vector<Shape>& inputs
   std::vector<VariableSpec> specs = image.variables({as_image(inputs.at(0))});
   specs[0].shape = Shape{image.kernel.width, inputs.at(0)[1], image.filters};
   return specs;
+}
+
+bool Conv1DImpl::takes_pooling(const LayerImpl& pooling, const Shape& input) const {
+  const auto* windows = dynamic_cast<const MaxPooling1DImpl*>(&pooling);
+  return windows != nullptr && image.takes_pooling(windows->image, as_image(input));
 }
 
 std::unique_ptr<LayerOp> Conv1DImpl::plan(const LayerPlan& plan) const { return image.plan(as_images(plan)); }

@@ -19,6 +19,7 @@ class Conv1DImpl : public LayerImpl {
   std::vector<VariableSpec> variables(const std::vector<Shape>& inputs) const override;
   std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
   bool ends_in_softmax() const override { return image.ends_in_softmax(); }
+  bool takes_pooling(const LayerImpl& pooling, const Shape& input) const override;
 
   Conv2DImpl image;
 };

@@ -1,7 +1,5 @@
 #include "max_pooling2d.h"
 
-#include "pooling.h"
-
 namespace lockstep {
 namespace {
 
@@ -32,15 +30,18 @@ Shape MaxPooling2DImpl::output_shape(const std::vector<Shape>& inputs) const {
   return Shape{rows.out, columns.out, image[2]};
 }
 
-std::unique_ptr<LayerOp> MaxPooling2DImpl::plan(const LayerPlan& plan) const {
-  const Shape& x = plan.inputs.at(0);
+ops::PoolingSpec MaxPooling2DImpl::spec(const Shape& x) const {
   ops::PoolingSpec spec;
   spec.batch = x[0], spec.height = x[1], spec.width = x[2], spec.channels = x[3];
   spec.pool_h = pool.height, spec.pool_w = pool.width, spec.stride_h = strides.height, spec.stride_w = strides.width;
   const WindowAxis rows = slide(x[1], pool.height, strides.height, padding);
   const WindowAxis columns = slide(x[2], pool.width, strides.width, padding);
   spec.pad_top = rows.before, spec.pad_bottom = rows.after, spec.pad_left = columns.before, spec.pad_right = columns.after;
-  return std::make_unique<MaxPooling2DOp>(spec);
+  return spec;
+}
+
+std::unique_ptr<LayerOp> MaxPooling2DImpl::plan(const LayerPlan& plan) const {
+  return std::make_unique<MaxPooling2DOp>(spec(plan.inputs.at(0)));
 }
 
 Shape GlobalMaxPooling2DImpl::output_shape(const std::vector<Shape>& inputs) const {

@@ -7,6 +7,7 @@
 
 #include "layer.h"
 #include "lockstep/layers.h"
+#include "pooling.h"
 #include "window.h"
 
 namespace lockstep {
@@ -18,6 +19,7 @@ class MaxPooling2DImpl : public LayerImpl {
   std::string class_name() const override { return "MaxPooling2D"; }
   Shape output_shape(const std::vector<Shape>& inputs) const override;
   std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
+  ops::PoolingSpec spec(const Shape& images) const;  // with the batch
 
   Extent2D pool;
   Extent2D strides;

@@ -68,14 +68,20 @@ class Planner {
     return readers;
   }
 
-  // A ReLU whose input nobody else reads, behind a layer that can do it as well (BatchNormalization): no step of its own, and one pass
-  // over memory less each way.
+  // A ReLU or a max pooling whose input nobody else reads, behind a layer that can do it as well (BatchNormalization, Conv2D): no step of
+  // its own, and one pass over memory less each way.
   bool takes_over(const Node& node, const std::vector<int>& inputs) {
-    if (!node.layer->relu() || node.inputs.size() != 1 || node.inputs[0] < 0) return false;
+    if (node.inputs.size() != 1 || node.inputs[0] < 0) return false;
     if (readers_[static_cast<std::size_t>(node.inputs[0])] != 1 || value(inputs[0]).producer < 0) return false;
     PlannedStep& before = step(value(inputs[0]).producer);
-    if (!before.layer->takes_relu() || before.relu) return false;
-    before.relu = node.layer->relu();
+    if (before.op || before.relu || before.pooling != nullptr) return false;
+    if (node.layer->relu() && before.layer->takes_relu()) {
+      before.relu = node.layer->relu();
+      return true;
+    }
+    if (!before.layer->takes_pooling(*node.layer, value(before.inputs.at(0)).shape.sample())) return false;
+    before.pooling = node.layer.get();
+    value(inputs[0]).shape = node.output.batched(batch_);
     return true;
   }
 
@@ -133,6 +139,7 @@ class Planner {
         plan.mode = mode_;
         plan.output = value(s.output).shape;
         plan.relu = s.relu;
+        plan.pooling = s.pooling;
         plan.frozen = !s.layer->trainable();
         plan.needs_input_gradient = false;
         for (const int in : s.inputs) {

@@ -37,7 +37,8 @@ struct PlannedStep {
   int variable_count = 0;
   bool trained = false;  // has variables that are trained
   bool runs_backward = false;
-  std::optional<float> relu;  // the ReLU layer behind this one, done by this step too: its upper bound
+  std::optional<float> relu;           // the ReLU layer behind this one, done by this step too: its upper bound
+  const LayerImpl* pooling = nullptr;  // the pooling layer behind this one, done by this step too
 
   int saved = kNowhere;
   int unread_gradients = kNowhere;  // of a frozen layer's variables: a place to write what nobody reads

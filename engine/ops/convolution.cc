@@ -144,13 +144,25 @@ struct Convolution::Plans {
   View<float> scratch_filter(const OpContext& context) const { return {context.scratch.f32(), filter_size()}; }
 };
 
-Convolution::Convolution(LogicalGpu& gpu, const ConvolutionSpec& s, bool needs_input_gradient) : plans_(std::make_unique<Plans>()) {
+Convolution::Convolution(const ConvolutionSpec& s) : plans_(std::make_unique<Plans>()) {
   check_spec(s);
   const auto i = [](std::int64_t extent) { return static_cast<std::int32_t>(extent); };
   plans_->spec = s;
   plans_->shape = {i(s.batch),        i(s.height),      i(s.width),      i(s.in_channels), i(s.out_channels),
                    i(s.out_height()), i(s.out_width()), i(s.kernel_h),   i(s.kernel_w),    i(s.stride_h),
                    i(s.stride_w),     i(s.dilation_h),  i(s.dilation_w), i(s.pad_top),     i(s.pad_left)};
+}
+
+Convolution Convolution::input_gradient_only(LogicalGpu& gpu, const ConvolutionSpec& spec) {
+  Convolution convolution(spec);
+  if (spec.batch == 0) return convolution;
+  const DeviceGuard guard(gpu.physical());
+  convolution.plans_->handle = gpu.dnn();
+  convolution.plans_->backward_data = make_plan(convolution.plans_->handle, spec, kBackwardData);
+  return convolution;
+}
+
+Convolution::Convolution(LogicalGpu& gpu, const ConvolutionSpec& s, bool needs_input_gradient) : Convolution(s) {
   if (s.batch == 0) return;
   const DeviceGuard guard(gpu.physical());
   plans_->handle = gpu.dnn();

@@ -20,6 +20,7 @@ struct ConvolutionSpec {
 class Convolution {
  public:
   Convolution(LogicalGpu& gpu, const ConvolutionSpec& spec, bool needs_input_gradient);
+  static Convolution input_gradient_only(LogicalGpu& gpu, const ConvolutionSpec& spec);  // plans backward_data and nothing else
   ~Convolution();
   Convolution(Convolution&&) noexcept;
   Convolution& operator=(Convolution&&) noexcept;
@@ -32,6 +33,7 @@ class Convolution {
 
  private:
   struct Plans;
+  explicit Convolution(const ConvolutionSpec& spec);
   std::unique_ptr<Plans> plans_;
 };
 

@@ -12,7 +12,7 @@ void embedding_lookup(const OpContext& context, const Tensor& ids, const Tensor&
   const std::int64_t columns = table.shape()[-1];
   expect_size("embedding_lookup", "the output", y, ids.size() * columns);
   if (ids.size() == 0) return;
-  launch(*context.stream, "embedding_lookup", kernels::embedding_lookup_cost(ids.size(), columns), grid_for_elements(ids.size()),
+  launch(*context.stream, "embedding_lookup", kernels::embedding_lookup_cost(ids.size(), columns), grid_for_rows(ids.size(), columns),
          kernels::embedding_lookup, ids.read_i32(), table.read(), y.view(), columns);
 }
 
@@ -20,12 +20,11 @@ void embedding_gradient(const OpContext& context, const Tensor& ids, const Tenso
   const MatrixShape table = as_matrix(dtable);
   expect_size("embedding_gradient", "the output's gradient", dy, ids.size() * table.columns);
   if (squares.defined()) expect_size("embedding_gradient", "the squares", squares, dtable.size());
-  constexpr std::int64_t kRanges = 256;
-  const std::int64_t ranges = std::min(table.rows, kRanges);
+  constexpr std::int64_t kThreads = 1024;
   const View<float> second = squares.defined() ? squares.view() : View<float>{};
   launch(*context.stream, "embedding_gradient", kernels::embedding_gradient_cost(ids.size(), dtable.size(), table.columns),
-         grid_for_rows(ranges / 32 + 1, 32), kernels::embedding_gradient, ids.read_i32(), dy.read(), dtable.view(), second, table.columns,
-         ranges);
+         grid_for_elements(std::min(table.rows, kThreads)), kernels::embedding_gradient, ids.read_i32(), dy.read(), dtable.view(), second,
+         table.columns);
 }
 
 }  // namespace lockstep::ops

@@ -10,16 +10,17 @@ void pack_rows(const OpContext& context, const Tensor& table, const Tensor& rows
   const std::int64_t columns = table.shape()[-1];
   expect_size("pack_rows", "the packed rows", packed, rows.size() * columns);
   if (rows.size() == 0) return;
-  launch(*context.stream, "pack_rows", kernels::pack_rows_cost(rows.size(), columns), grid_for_elements(rows.size()), kernels::pack_rows,
-         table.read(), rows.read_i32(), packed.view(), columns);
+  launch(*context.stream, "pack_rows", kernels::pack_rows_cost(rows.size(), columns), grid_for_rows(rows.size(), columns),
+         kernels::pack_rows, table.read(), rows.read_i32(), packed.view(), columns);
 }
 
 void merge_rows(const OpContext& context, const Tensor& packed, const Tensor& rows, const Tensor& positions, const Tensor& table) {
   const std::int64_t columns = table.shape()[-1];
   expect_size("merge_rows", "the positions", positions, rows.size() * packed.shape()[0]);
   if (rows.size() == 0) return;
-  launch(*context.stream, "merge_rows", kernels::merge_rows_cost(rows.size(), packed.shape()[0], columns), grid_for_elements(rows.size()),
-         kernels::merge_rows, packed.read(), rows.read_i32(), positions.read_i32(), table.view(), packed.shape()[1], columns);
+  launch(*context.stream, "merge_rows", kernels::merge_rows_cost(rows.size(), packed.shape()[0], columns),
+         grid_for_rows(rows.size(), columns), kernels::merge_rows, packed.read(), rows.read_i32(), positions.read_i32(), table.view(),
+         packed.shape()[1], columns);
 }
 
 }  // namespace lockstep::ops

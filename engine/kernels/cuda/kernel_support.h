@@ -19,6 +19,14 @@ __device__ inline void each_in_grid(std::int64_t n, Function f) {
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) f(i);
 }
 
+// f(first, last) once for each thread of the grid, with its contiguous share of 0..n-1.
+template <typename Function>
+__device__ inline void each_share(std::int64_t n, Function f) {
+  const std::int64_t threads = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const std::int64_t me = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  f(n * me / threads, n * (me + 1) / threads);
+}
+
 // f(i) for every i below n, spread over blocks; all threads of a block see the same i.
 template <typename Function>
 __device__ inline void each_block(std::int64_t n, Function f) {

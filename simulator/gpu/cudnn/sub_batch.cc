@@ -32,13 +32,13 @@ memory::desc stored_filter_desc(const ConvolutionShape& shape) {
   return {{shape.groups, k, c, shape.r, shape.s}, memory::data_type::f32, memory::dims{k * sk, sk, sc, sr, ss}};
 }
 
-// The filter as the primitive would like it. With fewer channels than a vector has lanes the direct kernels that compute the images'
-// gradient waste most of each vector, and the GEMM that oneDNN uses for a plain HWIO filter is up to twice as fast.
+// The filter as the primitive would like it. With fewer channels than a vector has lanes, or on images one pixel high, the direct kernels
+// that compute the images' gradient waste much of what they do, and the GEMM that oneDNN uses for a plain HWIO filter is faster.
 memory::desc wished_filter_desc(const ConvolutionShape& shape) {
   constexpr std::int64_t kLanes = 8;
   const std::int64_t c = shape.c / shape.groups, k = shape.k / shape.groups;
   if (shape.groups > 1) return {{shape.groups, k, c, shape.r, shape.s}, memory::data_type::f32, Tag::any};
-  const bool plain = c < kLanes && shape.direction == Direction::backward_data;
+  const bool plain = (c < kLanes || shape.h == 1) && shape.direction == Direction::backward_data;
   return {{k, c, shape.r, shape.s}, memory::data_type::f32, plain ? Tag::hwio : Tag::any};
 }
 

@@ -54,6 +54,21 @@ template <typename Body>
   }
 }
 
+// f(first, last) once for each thread of the grid, with its contiguous share of 0..n-1: for work that has a price of its own for each
+// share, such as reading through a list. The shares depend on grid and block, so the result must not depend on where they are cut.
+template <typename Body>
+[[gnu::always_inline]] inline void each_share(std::int64_t n, const Body& f) {
+  const sim::KernelContext& here = sim::kernel_context;
+  if (here.threads == nullptr) {
+    const sim::Range mine = sim::share_of_block(n, 64);
+    f(mine.first, mine.last);
+  } else {
+    const std::int64_t threads = here.blocks * here.block_threads;
+    const std::int64_t me = here.block * here.block_threads + here.thread;
+    f(n * me / threads, n * (me + 1) / threads);
+  }
+}
+
 // Rows 0..n-1, each the work of one whole block.
 template <typename Body>
 [[gnu::always_inline]] inline void each_block(std::int64_t n, const Body& f) {

@@ -26,6 +26,7 @@ std::uintptr_t reserve(std::size_t bytes, int protection) {
   void* const at = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) throw std::bad_alloc();
   madvise(at, bytes, MADV_DONTDUMP);
+  madvise(at, bytes, MADV_HUGEPAGE);
   return reinterpret_cast<std::uintptr_t>(at);
 }
 

@@ -127,6 +127,7 @@ std::vector<KernelCase> loss_cases();
 std::vector<KernelCase> optimizer_cases();
 std::vector<KernelCase> pooling_cases();
 std::vector<KernelCase> convolution_cases();
+std::vector<KernelCase> convolution_pooling_cases();
 std::vector<KernelCase> depthwise_cases();
 std::vector<KernelCase> batch_norm_cases();
 std::vector<KernelCase> image_cases();

@@ -38,7 +38,6 @@ void make_lookup(Random& random, KernelInstance& instance) {
 
 void make_gradient(Random& random, KernelInstance& instance) {
   const std::int64_t n = between(random, 1, 300), rows = between(random, 1, 60), columns = between(random, 1, 9);
-  const std::int64_t ranges = between(random, 1, rows);
   const bool squared = between(random, 0, 1) != 0;
   const auto ids = instance.input(row_numbers(random, n, rows));
   const auto dy = instance.input(normal(random, n * columns));
@@ -47,7 +46,7 @@ void make_gradient(Random& random, KernelInstance& instance) {
   instance.shape = std::to_string(n) + " into " + std::to_string(rows) + " x " + std::to_string(columns) + (squared ? " with squares" : "");
   instance.start = [=](const Stream& s, Grid g) {
     launch(s, "embedding_gradient", kernels::embedding_gradient_cost(n, rows * columns, columns), g, kernels::embedding_gradient,
-           ids.read(), dy.read(), dtable.write(), squares.write(), columns, ranges);
+           ids.read(), dy.read(), dtable.write(), squares.write(), columns);
   };
   instance.check = [=] {
     std::vector<double> sums(static_cast<std::size_t>(rows * columns)), second(sums.size());

@@ -1,0 +1,314 @@
+// Convolution, bias, ReLU and max pooling as one, forward and gradient.
+#include "convolution_pooling_kernels.h"
+
+#include "kernel_support.h"
+#include "lane_choice.h"
+
+namespace lockstep::kernels {
+
+namespace {
+
+constexpr int kVector = 8;  // neighbouring channels in a register
+using Vector = Lanes<kVector>;
+constexpr int kPoolWidth = 2;
+constexpr std::int32_t kSegment = 8;  // windows of a row that one thread makes, so that it reads its filter rarely
+
+// 3 x 3 taps of one channel have a way of their own: nine vectors fit into registers.
+LOCKSTEP_HOST_DEVICE inline bool is_3x3(const ConvolutionPoolingShape& s) {
+  return s.kernel_h == 3 && s.kernel_w == 3 && s.in_channels == 1;
+}
+
+// What a thread makes: windows first ... last - 1 of a row, all the same channels.
+struct Strip {
+  std::int64_t row;  // among batch x out_height
+  std::int32_t first, last, channel;
+};
+
+LOCKSTEP_HOST_DEVICE inline std::int32_t segments_of(const ConvolutionPoolingShape& s) { return (s.out_width + kSegment - 1) / kSegment; }
+
+LOCKSTEP_HOST_DEVICE inline Strip strip_at(const ConvolutionPoolingShape& s, std::int64_t index, std::int32_t width) {
+  const std::int32_t tiles = s.out_channels / width;
+  const std::int32_t segments = segments_of(s);
+  const auto tile = static_cast<std::int32_t>(index % tiles);
+  const std::int64_t above = index / tiles;
+  const std::int32_t first = static_cast<std::int32_t>(above % segments) * kSegment;
+  const std::int32_t last = first + kSegment < s.out_width ? first + kSegment : s.out_width;
+  return {above / segments, first, last, tile * width};
+}
+
+// The first pixel that a window of this row sees.
+LOCKSTEP_HOST_DEVICE inline std::int64_t row_of_image(const ConvolutionPoolingShape& s, std::int64_t row) {
+  return (row / s.out_height * s.height + row % s.out_height * s.pool_h) * s.width * s.in_channels;
+}
+
+template <int PoolH>
+LOCKSTEP_DEVICE void finish(Vector (&sums)[PoolH * kPoolWidth], bool with_relu, Vector bias, float* y, std::uint8_t* winners) {
+  Vector best = sums[0] + bias;
+  LaneChoice choice = LaneChoice::first();
+  for (int p = 1; p < PoolH * kPoolWidth; ++p) challenge(best, choice, sums[p] + bias, p);
+  store_lanes<kVector>(y, with_relu ? relu(best) : best);
+  if (winners != nullptr) (with_relu ? where_positive(choice, best) : choice).store(winners);
+}
+
+// A few vectors of channels; the filter is read again for each window.
+template <int PoolH, int Vectors>
+LOCKSTEP_DEVICE void make_strip(const ConvolutionPoolingShape& s, const Strip& strip, bool with_relu, const float* image,
+                                const float* filter, const Vector (&bias)[Vectors], float* y, std::uint8_t* winners) {
+  constexpr int kPixels = PoolH * kPoolWidth;
+  const std::int64_t row = static_cast<std::int64_t>(s.width) * s.in_channels;
+  const std::int32_t run = s.kernel_w * s.in_channels;  // taps of a row lie side by side, in the filter and in the image
+  for (std::int32_t ox = strip.first; ox < strip.last; ++ox) {
+    Vector sums[Vectors][kPixels];
+    for (int v = 0; v < Vectors; ++v)
+      for (int p = 0; p < kPixels; ++p) sums[v][p] = fill_lanes<kVector>(0.0F);
+    const float* taps = filter + strip.channel;
+    for (std::int32_t r = 0; r < s.kernel_h; ++r) {
+      const float* in = image + r * row + static_cast<std::int64_t>(ox) * kPoolWidth * s.in_channels;
+      for (std::int32_t t = 0; t < run; ++t, taps += s.out_channels) {
+        Vector weights[Vectors];
+        for (int v = 0; v < Vectors; ++v) weights[v] = load_lanes<kVector>(taps + v * kVector);
+        for (int p = 0; p < kPixels; ++p) {
+          const Vector value = fill_lanes<kVector>(in[p / kPoolWidth * row + p % kPoolWidth * s.in_channels + t]);
+          for (int v = 0; v < Vectors; ++v) sums[v][p] = fused(value, weights[v], sums[v][p]);
+        }
+      }
+    }
+    const std::int64_t at = static_cast<std::int64_t>(ox) * s.out_channels + strip.channel;
+    for (int v = 0; v < Vectors; ++v)
+      finish<PoolH>(sums[v], with_relu, bias[v], y + at + v * kVector, winners != nullptr ? winners + at + v * kVector : nullptr);
+  }
+}
+
+// 3 x 3 taps of one channel: the filter stays in registers for the whole strip, and each pixel that a window sees is read once.
+template <int PoolH>
+LOCKSTEP_DEVICE void make_strip_3x3(const ConvolutionPoolingShape& s, const Strip& strip, bool with_relu, const float* image,
+                                    const float* filter, Vector bias, float* y, std::uint8_t* winners) {
+  Vector weights[3][3];
+  for (int r = 0; r < 3; ++r)
+    for (int q = 0; q < 3; ++q) weights[r][q] = load_lanes<kVector>(filter + (r * 3 + q) * s.out_channels + strip.channel);
+  for (std::int32_t ox = strip.first; ox < strip.last; ++ox) {
+    Vector sums[PoolH * kPoolWidth];
+    for (int p = 0; p < PoolH * kPoolWidth; ++p) sums[p] = fill_lanes<kVector>(0.0F);
+    for (int iy = 0; iy < PoolH + 2; ++iy) {
+      for (int ix = 0; ix < kPoolWidth + 2; ++ix) {
+        const Vector value = fill_lanes<kVector>(image[static_cast<std::int64_t>(iy) * s.width + ox * kPoolWidth + ix]);
+        for (int p = 0; p < PoolH * kPoolWidth; ++p) {
+          const int r = iy - p / kPoolWidth, q = ix - p % kPoolWidth;
+          if (r >= 0 && r < 3 && q >= 0 && q < 3) sums[p] = fused(value, weights[r][q], sums[p]);
+        }
+      }
+    }
+    const std::int64_t at = static_cast<std::int64_t>(ox) * s.out_channels + strip.channel;
+    finish<PoolH>(sums, with_relu, bias, y + at, winners != nullptr ? winners + at : nullptr);
+  }
+}
+
+template <int PoolH, int Vectors>
+LOCKSTEP_DEVICE void make_strips(const ConvolutionPoolingShape& s, bool with_relu, View<const float> x, View<const float> filter,
+                                 View<const float> bias, View<float> y, View<std::uint8_t> winners) {
+  constexpr std::int32_t kWidth = Vectors * kVector;
+  const std::int64_t strips = static_cast<std::int64_t>(s.batch) * s.out_height * segments_of(s) * (s.out_channels / kWidth);
+  const bool small = Vectors == 1 && is_3x3(s);
+  each_in_grid(strips, [=](std::int64_t index) {
+    const Strip strip = strip_at(s, index, kWidth);
+    const float* image = x.data + row_of_image(s, strip.row);
+    const std::int64_t out = strip.row * s.out_width * s.out_channels;
+    Vector shift[Vectors];
+    for (int v = 0; v < Vectors; ++v)
+      shift[v] = bias.count > 0 ? load_lanes<kVector>(bias.data + strip.channel + v * kVector) : fill_lanes<kVector>(0.0F);
+    std::uint8_t* const who = winners.count > 0 ? winners.data + out : nullptr;
+    if (small) {
+      make_strip_3x3<PoolH>(s, strip, with_relu, image, filter.data, shift[0], y.data + out, who);
+    } else {
+      make_strip<PoolH, Vectors>(s, strip, with_relu, image, filter.data, shift, y.data + out, who);
+    }
+  });
+}
+
+// Adds an image's sums to those of the images before it in the chunk: sums are nested, which keeps rounding errors small.
+LOCKSTEP_DEVICE void add_image(Vector image, bool first, float* to) {
+  store_lanes<kVector>(to, first ? image : load_lanes<kVector>(to) + image);
+}
+
+// Taps tap ... tap + Taps - 1 of a row of the filter, a few vectors of channels, summed over samples first_sample ... last_sample - 1.
+template <int PoolH, int Taps, int Vectors>
+LOCKSTEP_DEVICE void sum_taps(const ConvolutionPoolingShape& s, std::int32_t first_sample, std::int32_t last_sample, std::int32_t row,
+                              std::int32_t tap, std::int32_t channel, const float* x, const float* dy, const std::uint8_t* winners,
+                              float* sums) {
+  const std::int64_t width = static_cast<std::int64_t>(s.width) * s.in_channels;
+  for (std::int32_t n = first_sample; n < last_sample; ++n) {
+    Vector image[Taps][Vectors];
+    for (int t = 0; t < Taps; ++t)
+      for (int v = 0; v < Vectors; ++v) image[t][v] = fill_lanes<kVector>(0.0F);
+    for (std::int32_t oy = 0; oy < s.out_height; ++oy) {
+      const std::int64_t line = static_cast<std::int64_t>(n) * s.out_height + oy;
+      const float* in = x + row_of_image(s, line) + row * width + tap;
+      std::int64_t at = line * s.out_width * s.out_channels + channel;
+      for (std::int32_t ox = 0; ox < s.out_width; ++ox, at += s.out_channels, in += kPoolWidth * s.in_channels) {
+        LaneChoice choice[Vectors];
+        for (int v = 0; v < Vectors; ++v) choice[v] = LaneChoice::load(winners + at + v * kVector);
+        for (int p = 0; p < PoolH * kPoolWidth; ++p) {
+          Vector here[Vectors];
+          for (int v = 0; v < Vectors; ++v) here[v] = where_chosen(choice[v], p, load_lanes<kVector>(dy + at + v * kVector));
+          const float* pixel = in + p / kPoolWidth * width + p % kPoolWidth * s.in_channels;
+          for (int t = 0; t < Taps; ++t) {
+            const Vector value = fill_lanes<kVector>(pixel[t]);
+            for (int v = 0; v < Vectors; ++v) image[t][v] = fused(value, here[v], image[t][v]);
+          }
+        }
+      }
+    }
+    float* to = sums + (static_cast<std::int64_t>(row) * s.kernel_w * s.in_channels + tap) * s.out_channels + channel;
+    for (int t = 0; t < Taps; ++t)
+      for (int v = 0; v < Vectors; ++v) add_image(image[t][v], n == first_sample, to + t * s.out_channels + v * kVector);
+  }
+}
+
+// All of a filter of 3 x 3 taps of one channel: each pixel that a window sees is read once.
+template <int PoolH>
+LOCKSTEP_DEVICE void sum_3x3(const ConvolutionPoolingShape& s, std::int32_t first_sample, std::int32_t last_sample, std::int32_t channel,
+                             const float* x, const float* dy, const std::uint8_t* winners, float* sums) {
+  constexpr int kPixels = PoolH * kPoolWidth;
+  for (std::int32_t n = first_sample; n < last_sample; ++n) {
+    Vector image[3][3];
+    for (int r = 0; r < 3; ++r)
+      for (int q = 0; q < 3; ++q) image[r][q] = fill_lanes<kVector>(0.0F);
+    for (std::int32_t oy = 0; oy < s.out_height; ++oy) {
+      const std::int64_t line = static_cast<std::int64_t>(n) * s.out_height + oy;
+      const float* in[PoolH + 2];
+      for (int iy = 0; iy < PoolH + 2; ++iy) in[iy] = x + row_of_image(s, line) + static_cast<std::int64_t>(iy) * s.width;
+      std::int64_t at = line * s.out_width * s.out_channels + channel;
+      for (std::int32_t ox = 0; ox < s.out_width; ++ox, at += s.out_channels) {
+        const Vector gradient = load_lanes<kVector>(dy + at);
+        const LaneChoice choice = LaneChoice::load(winners + at);
+        Vector here[kPixels];
+        for (int p = 0; p < kPixels; ++p) here[p] = where_chosen(choice, p, gradient);
+        for (int iy = 0; iy < PoolH + 2; ++iy) {
+          for (int ix = 0; ix < kPoolWidth + 2; ++ix) {
+            const Vector value = fill_lanes<kVector>(in[iy][ox * kPoolWidth + ix]);
+            for (int p = 0; p < kPixels; ++p) {
+              const int r = iy - p / kPoolWidth, q = ix - p % kPoolWidth;
+              if (r >= 0 && r < 3 && q >= 0 && q < 3) image[r][q] = fused(value, here[p], image[r][q]);
+            }
+          }
+        }
+      }
+    }
+    for (int r = 0; r < 3; ++r)
+      for (int q = 0; q < 3; ++q) add_image(image[r][q], n == first_sample, sums + (r * 3 + q) * s.out_channels + channel);
+  }
+}
+
+// All taps of a row of the filter, a few at a time; the last few may be summed twice, to the same numbers.
+template <int PoolH, int Taps, int Vectors>
+LOCKSTEP_DEVICE void sum_row(const ConvolutionPoolingShape& s, std::int32_t first_sample, std::int32_t last_sample, std::int32_t row,
+                             std::int32_t channel, const float* x, const float* dy, const std::uint8_t* winners, float* sums) {
+  const std::int32_t run = s.kernel_w * s.in_channels;
+  for (std::int32_t tap = 0; tap < run; tap += Taps)
+    sum_taps<PoolH, Taps, Vectors>(s, first_sample, last_sample, row, tap + Taps <= run ? tap : run - Taps, channel, x, dy, winners, sums);
+}
+
+LOCKSTEP_DEVICE void sum_bias(const ConvolutionPoolingShape& s, std::int32_t first_sample, std::int32_t last_sample, std::int32_t channel,
+                              const float* dy, const std::uint8_t* winners, float* sums) {
+  const std::int64_t windows = static_cast<std::int64_t>(s.out_height) * s.out_width;
+  Vector total = fill_lanes<kVector>(0.0F);
+  for (std::int32_t n = first_sample; n < last_sample; ++n) {
+    Vector image = fill_lanes<kVector>(0.0F);
+    for (std::int64_t window = 0; window < windows; ++window) {
+      const std::int64_t at = (n * windows + window) * s.out_channels + channel;
+      image = image + where_any(LaneChoice::load(winners + at), load_lanes<kVector>(dy + at));
+    }
+    total = total + image;
+  }
+  store_lanes<kVector>(sums + channel, total);
+}
+
+// The filter's gradient is cut by chunk of samples, row of the filter and vectors of channels; one part more of each chunk is the bias.
+template <int PoolH, int Vectors>
+LOCKSTEP_DEVICE void sum_gradients(const ConvolutionPoolingShape& s, View<const float> x, View<const float> dy,
+                                   View<const std::uint8_t> winners, View<float> filter_sums, View<float> bias_sums) {
+  constexpr std::int32_t kWidth = Vectors * kVector;
+  const std::int32_t tiles = s.out_channels / kWidth;
+  const std::int32_t run = s.kernel_w * s.in_channels;
+  const bool square = Vectors == 1 && is_3x3(s);
+  const std::int32_t rows = square ? 1 : s.kernel_h;
+  const std::int64_t taps = convolution_pooling_taps(s);
+  const std::int64_t chunks = convolution_pooling_chunks(s);
+  const auto samples = static_cast<std::int32_t>((s.batch + chunks - 1) / chunks);
+  each_in_grid(chunks * (rows + 1) * tiles, [=](std::int64_t index) {
+    const std::int32_t channel = static_cast<std::int32_t>(index % tiles) * kWidth;
+    const auto row = static_cast<std::int32_t>(index / tiles % (rows + 1));
+    const std::int64_t chunk = index / tiles / (rows + 1);
+    const std::int32_t first = static_cast<std::int32_t>(chunk) * samples;
+    const std::int32_t last = first + samples < s.batch ? first + samples : s.batch;
+    float* sums = filter_sums.data + chunk * taps * s.out_channels;
+    if (row == rows) {
+      for (int v = 0; v < Vectors; ++v)
+        sum_bias(s, first, last, channel + v * kVector, dy.data, winners.data, bias_sums.data + chunk * s.out_channels);
+    } else if (first >= last) {
+      for (std::int64_t tap = square ? 0 : row * run; tap < (square ? taps : (row + 1) * run); ++tap)
+        for (int v = 0; v < Vectors; ++v)
+          store_lanes<kVector>(sums + tap * s.out_channels + channel + v * kVector, fill_lanes<kVector>(0.0F));
+    } else if (square) {
+      sum_3x3<PoolH>(s, first, last, channel, x.data, dy.data, winners.data, sums);
+    } else if (run >= 4) {
+      sum_row<PoolH, 4, Vectors>(s, first, last, row, channel, x.data, dy.data, winners.data, sums);
+    } else {
+      sum_row<PoolH, 1, Vectors>(s, first, last, row, channel, x.data, dy.data, winners.data, sums);
+    }
+  });
+}
+
+}  // namespace
+
+__global__ void convolution_pooling(ConvolutionPoolingShape s, bool relu, View<const float> x, View<const float> filter,
+                                    View<const float> bias, View<float> y, View<std::uint8_t> winners) {
+  const bool wide = s.out_channels % (4 * kVector) == 0 && !is_3x3(s);
+  if (s.pool_h == 1 && wide) {
+    make_strips<1, 4>(s, relu, x, filter, bias, y, winners);
+  } else if (s.pool_h == 1) {
+    make_strips<1, 1>(s, relu, x, filter, bias, y, winners);
+  } else if (wide) {
+    make_strips<2, 2>(s, relu, x, filter, bias, y, winners);
+  } else {
+    make_strips<2, 1>(s, relu, x, filter, bias, y, winners);
+  }
+}
+
+__global__ void convolution_pooling_gradient(ConvolutionPoolingShape s, View<const float> x, View<const float> dy,
+                                             View<const std::uint8_t> winners, View<float> filter_sums, View<float> bias_sums) {
+  const bool wide = s.out_channels % (2 * kVector) == 0 && !is_3x3(s);
+  if (s.pool_h == 1 && wide) {
+    sum_gradients<1, 2>(s, x, dy, winners, filter_sums, bias_sums);
+  } else if (s.pool_h == 1) {
+    sum_gradients<1, 1>(s, x, dy, winners, filter_sums, bias_sums);
+  } else if (wide) {
+    sum_gradients<2, 2>(s, x, dy, winners, filter_sums, bias_sums);
+  } else {
+    sum_gradients<2, 1>(s, x, dy, winners, filter_sums, bias_sums);
+  }
+}
+
+__global__ void unpool(ConvolutionPoolingShape s, View<const float> dy, View<const std::uint8_t> winners, View<float> dconvolution) {
+  const std::int32_t height = s.height - s.kernel_h + 1, width = s.width - s.kernel_w + 1;
+  const std::int32_t tiles = s.out_channels / kVector;
+  each_block(static_cast<std::int64_t>(s.batch) * height, [=](std::int64_t line) {
+    const auto cy = static_cast<std::int32_t>(line % height);
+    const std::int32_t oy = cy / s.pool_h;
+    const std::int64_t windows = (line / height * s.out_height + oy) * s.out_width;
+    each_thread(static_cast<std::int64_t>(width) * tiles, [=](std::int64_t index) {
+      const auto cx = static_cast<std::int32_t>(index / tiles);
+      const std::int32_t channel = static_cast<std::int32_t>(index % tiles) * kVector;
+      const std::int32_t ox = cx / kPoolWidth;
+      Vector value = fill_lanes<kVector>(0.0F);
+      if (oy < s.out_height && ox < s.out_width) {
+        const std::int64_t at = (windows + ox) * s.out_channels + channel;
+        value = where_chosen(LaneChoice::load(winners.data + at), cy % s.pool_h * kPoolWidth + cx % kPoolWidth,
+                             load_lanes<kVector>(dy.data + at));
+      }
+      store_lanes<kVector>(dconvolution.data + (line * width + cx) * s.out_channels + channel, value);
+    });
+  });
+}
+
+}  // namespace lockstep::kernels

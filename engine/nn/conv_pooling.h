@@ -1,0 +1,16 @@
+// Conv2D and the MaxPooling2D behind it as one step of a program.
+#pragma once
+
+#include <memory>
+
+#include "activation.h"
+#include "convolution_pooling.h"
+#include "layer.h"
+
+namespace lockstep {
+
+// plan.pooling is the MaxPooling2D; Conv2D has said that it takes it.
+std::unique_ptr<LayerOp> plan_conv_pooling(const LayerPlan& plan, const ops::ConvolutionSpec& spec, ActivationKind activation,
+                                           bool use_bias);
+
+}  // namespace lockstep

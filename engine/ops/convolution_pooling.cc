@@ -1,0 +1,108 @@
+#include "convolution_pooling.h"
+
+#include <algorithm>
+
+#include "activation_kernels.h"
+#include "convolution_pooling_kernels.h"
+#include "launch.h"
+#include "op_check.h"
+
+namespace lockstep::ops {
+
+namespace {
+
+constexpr std::int64_t kChannels = 8;  // of the kernels' vectors
+constexpr std::int64_t kMostTaps = 256;
+
+kernels::ConvolutionPoolingShape shape_of(const ConvolutionSpec& s, const PoolingSpec& pooling) {
+  const auto i = [](std::int64_t extent) { return static_cast<std::int32_t>(extent); };
+  return {i(s.batch),    i(s.height),   i(s.width),        i(s.in_channels),        i(s.out_channels),
+          i(s.kernel_h), i(s.kernel_w), i(pooling.pool_h), i(pooling.out_height()), i(pooling.out_width())};
+}
+
+std::int64_t inputs(const ConvolutionSpec& s) { return s.batch * s.height * s.width * s.in_channels; }
+std::int64_t between(const ConvolutionSpec& s) { return s.batch * s.out_height() * s.out_width() * s.out_channels; }
+std::int64_t filter_size(const ConvolutionSpec& s) { return s.kernel_h * s.kernel_w * s.in_channels * s.out_channels; }
+std::int64_t outputs(const PoolingSpec& p) { return p.batch * p.out_height() * p.out_width() * p.channels; }
+std::size_t rounded(std::int64_t floats) { return (static_cast<std::size_t>(floats) * sizeof(float) + 255) / 256 * 256; }
+
+View<std::uint8_t> bytes_of(const Tensor& saved, std::int64_t count) {
+  return saved.defined() ? View<std::uint8_t>{static_cast<std::uint8_t*>(saved.raw()), count} : View<std::uint8_t>{};
+}
+
+}  // namespace
+
+bool ConvolutionPooling::fits(const ConvolutionSpec& s, const PoolingSpec& p) {
+  const bool plain = s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 && s.pad_top == 0 && s.pad_bottom == 0 &&
+                     s.pad_left == 0 && s.pad_right == 0;
+  const bool side_by_side = p.pool_w == 2 && p.stride_w == 2 && (p.pool_h == 1 || p.pool_h == 2) && p.stride_h == p.pool_h &&
+                            p.pad_top == 0 && p.pad_bottom == 0 && p.pad_left == 0 && p.pad_right == 0;
+  return plain && side_by_side && s.out_channels % kChannels == 0 && s.kernel_h * s.kernel_w * s.in_channels <= kMostTaps;
+}
+
+ConvolutionPooling::ConvolutionPooling(LogicalGpu& gpu, const ConvolutionSpec& convolution, const PoolingSpec& pooling, bool relu,
+                                       bool needs_input_gradient)
+    : spec_(convolution), pooling_(pooling), relu_(relu) {
+  if (needs_input_gradient) input_gradient_ = Convolution::input_gradient_only(gpu, convolution);
+}
+
+std::size_t ConvolutionPooling::scratch_bytes() const {
+  const std::int64_t chunks = kernels::convolution_pooling_chunks(shape_of(spec_, pooling_));
+  const std::size_t sums = rounded(chunks * filter_size(spec_)) + rounded(chunks * spec_.out_channels);
+  return std::max(sums, input_gradient_ ? rounded(between(spec_)) + input_gradient_->scratch_bytes() : 0);
+}
+
+std::size_t ConvolutionPooling::saved_bytes() const { return static_cast<std::size_t>(outputs(pooling_)); }
+
+void ConvolutionPooling::forward(const OpContext& context, const Tensor& x, const Tensor& filter, const Tensor& bias, const Tensor& y,
+                                 const Tensor& saved) const {
+  expect_size("convolution_pooling", "the image", x, inputs(spec_));
+  expect_size("convolution_pooling", "the filter", filter, filter_size(spec_));
+  expect_size("convolution_pooling", "the output", y, outputs(pooling_));
+  if (y.size() == 0) return;
+  const kernels::ConvolutionPoolingShape shape = shape_of(spec_, pooling_);
+  launch(*context.stream, "convolution_pooling", kernels::convolution_pooling_cost(shape), grid_for_elements(y.size() / kChannels / 4 + 1),
+         kernels::convolution_pooling, shape, relu_, x.read(), filter.read(), bias.defined() ? bias.read() : View<const float>{}, y.view(),
+         bytes_of(saved, y.size()));
+}
+
+void ConvolutionPooling::backward_filter(const OpContext& context, const Tensor& x, const Tensor& dy, const Tensor& saved,
+                                         const Tensor& dfilter, const Tensor& dbias) const {
+  expect_size("convolution_pooling_gradient", "the image", x, inputs(spec_));
+  expect_size("convolution_pooling_gradient", "the output's gradient", dy, outputs(pooling_));
+  expect_size("convolution_pooling_gradient", "the filter's gradient", dfilter, filter_size(spec_));
+  expect_scratch("convolution_pooling_gradient", context, scratch_bytes());
+  const kernels::ConvolutionPoolingShape shape = shape_of(spec_, pooling_);
+  const std::int64_t chunks = kernels::convolution_pooling_chunks(shape);
+  float* const scratch = context.scratch.f32();
+  const View<float> filters{scratch, chunks * dfilter.size()};
+  const View<float> biases{scratch + rounded(filters.count) / sizeof(float), chunks * spec_.out_channels};
+  launch(*context.stream, "convolution_pooling_gradient", kernels::convolution_pooling_gradient_cost(shape),
+         grid_for_elements(chunks * (spec_.kernel_h + 1) * spec_.out_channels / kChannels), kernels::convolution_pooling_gradient, shape,
+         x.read(), dy.read(), bytes_of(saved, dy.size()), filters, biases);
+  const auto join = [&](View<float> from, const Tensor& to) {
+    launch(*context.stream, "add_chunks", kernels::add_chunks_cost(chunks, to.size()), grid_for_elements(to.size()), kernels::add_chunks,
+           from, to.view(), chunks, to.size());
+  };
+  if (dbias.defined()) join(biases, dbias);
+  join(filters, dfilter);
+}
+
+void ConvolutionPooling::backward_data(const OpContext& context, const Tensor& dy, const Tensor& saved, const Tensor& filter,
+                                       const Tensor& dx) const {
+  expect_size("unpool", "the output's gradient", dy, outputs(pooling_));
+  expect_scratch("unpool", context, scratch_bytes());
+  if (dx.size() == 0) return;
+  const kernels::ConvolutionPoolingShape shape = shape_of(spec_, pooling_);
+  const Tensor unpooled(context.scratch.raw(), Shape{spec_.batch, spec_.out_height(), spec_.out_width(), spec_.out_channels});
+  launch(*context.stream, "unpool", kernels::unpool_cost(shape),
+         grid_for_rows(spec_.batch * spec_.out_height(), spec_.out_width() * spec_.out_channels / kChannels), kernels::unpool, shape,
+         dy.read(), bytes_of(saved, dy.size()), unpooled.view());
+  OpContext rest = context;
+  const std::size_t used = rounded(between(spec_));
+  rest.scratch = Tensor(static_cast<unsigned char*>(context.scratch.raw()) + used,
+                        Shape{static_cast<std::int64_t>((context.scratch.bytes() - used) / sizeof(float))});
+  input_gradient_->backward_data(rest, unpooled, filter, dx);
+}
+
+}  // namespace lockstep::ops
