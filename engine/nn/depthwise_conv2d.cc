@@ -40,16 +40,18 @@ class DepthwiseConv2DOp : public LayerOp {
 
 }  // namespace
 
-ops::DepthwiseSpec DepthwiseConv2DImpl::spec(const Shape& image, std::int64_t batch) const {
+ops::DepthwiseSpec DepthwiseConv2DImpl::spec(const Shape& image, std::int64_t batch, const ZeroBorder& border) const {
   ops::DepthwiseSpec s;
   s.batch = batch;
   s.height = image[0], s.width = image[1], s.channels = image[2], s.multiplier = depth_multiplier;
   s.kernel_h = kernel.height, s.kernel_w = kernel.width;
   s.stride_h = strides.height, s.stride_w = strides.width;
   s.dilation_h = dilation.height, s.dilation_w = dilation.width;
-  const WindowAxis rows = slide(s.height, s.dilation_h * (s.kernel_h - 1) + 1, s.stride_h, padding);
-  const WindowAxis columns = slide(s.width, s.dilation_w * (s.kernel_w - 1) + 1, s.stride_w, padding);
-  s.pad_top = rows.before, s.pad_bottom = rows.after, s.pad_left = columns.before, s.pad_right = columns.after;
+  const std::int64_t bordered_h = s.height + border.top + border.bottom, bordered_w = s.width + border.left + border.right;
+  const WindowAxis rows = slide(bordered_h, s.dilation_h * (s.kernel_h - 1) + 1, s.stride_h, padding);
+  const WindowAxis columns = slide(bordered_w, s.dilation_w * (s.kernel_w - 1) + 1, s.stride_w, padding);
+  s.pad_top = border.top + rows.before, s.pad_bottom = border.bottom + rows.after;
+  s.pad_left = border.left + columns.before, s.pad_right = border.right + columns.after;
   return s;
 }
 
@@ -80,7 +82,7 @@ std::vector<VariableSpec> DepthwiseConv2DImpl::variables(const std::vector<Shape
 std::unique_ptr<LayerOp> DepthwiseConv2DImpl::plan(const LayerPlan& plan) const {
   const Shape& images = plan.inputs.at(0);
   const ActivationKind here = activation == ActivationKind::softmax ? ActivationKind::linear : activation;
-  return std::make_unique<DepthwiseConv2DOp>(spec(images.sample(), images[0]), here, use_bias);
+  return std::make_unique<DepthwiseConv2DOp>(spec(images.sample(), images[0], plan.border), here, use_bias);
 }
 
 }  // namespace lockstep

@@ -23,6 +23,7 @@ class DepthwiseConv2DImpl : public LayerImpl {
   Shape output_shape(const std::vector<Shape>& inputs) const override;
   std::vector<VariableSpec> variables(const std::vector<Shape>& inputs) const override;
   std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
+  bool takes_border() const override { return true; }
   bool ends_in_softmax() const override { return activation == ActivationKind::softmax; }
 
   Extent2D kernel;
@@ -36,7 +37,7 @@ class DepthwiseConv2DImpl : public LayerImpl {
   Initializer bias_initializer{Initializer::Kind::zeros};
 
  private:
-  ops::DepthwiseSpec spec(const Shape& image, std::int64_t batch) const;
+  ops::DepthwiseSpec spec(const Shape& image, std::int64_t batch, const ZeroBorder& border) const;
 };
 
 }  // namespace lockstep

@@ -60,6 +60,11 @@ class LayerOp {
 
 class LayerImpl;
 
+// Zeros around an image.
+struct ZeroBorder {
+  std::int64_t top = 0, bottom = 0, left = 0, right = 0;
+};
+
 struct LayerPlan {
   LogicalGpu* gpu = nullptr;
   std::vector<Shape> inputs;  // with the batch
@@ -69,6 +74,7 @@ struct LayerPlan {
   bool frozen = false;                 // not trained: gradients of its variables are not wanted
   std::optional<float> relu;           // a ReLU follows that this layer applies as well: its upper bound, perhaps infinite
   const LayerImpl* pooling = nullptr;  // a pooling follows that this layer does as well; `output` is the pooled one
+  ZeroBorder border;                   // that this layer is to see around its input, which has none
 };
 
 class LayerImpl {
@@ -89,8 +95,11 @@ class LayerImpl {
   virtual std::optional<float> relu() const { return std::nullopt; }  // this layer is a ReLU and no more: its upper bound
   // A max pooling and nobody else behind a layer that takes it is not run by itself either. `input`: of this layer, one sample.
   virtual bool takes_pooling(const LayerImpl& /*pooling*/, const Shape& /*input*/) const { return false; }
-  virtual bool sums_over_replicas() const { return false; }  // in training it asks StepInfo::group
-  virtual bool is_input() const { return false; }            // only says the shape of a sample; the graph leaves it out
+  // Zeros before a layer that sees them where there are none, and that nobody else reads, are not written at all.
+  virtual bool takes_border() const { return false; }
+  virtual std::optional<ZeroBorder> border() const { return std::nullopt; }  // this layer puts such zeros around and no more
+  virtual bool sums_over_replicas() const { return false; }                  // in training it asks StepInfo::group
+  virtual bool is_input() const { return false; }                            // only says the shape of a sample; the graph leaves it out
   // Trainable variables in the order backward finishes their gradients. Default: the last first (bias, then kernel).
   virtual std::vector<int> ready_order(const std::vector<VariableSpec>& variables) const;
 

@@ -1,6 +1,7 @@
 #include "program_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -85,13 +86,23 @@ class Planner {
     return true;
   }
 
+  // Padding that only one layer reads, one that needs no zeros to be there to see them: no step of its own either. Gives that layer's node.
+  std::optional<std::size_t> reader_that_pads(std::size_t padding) const {
+    const std::vector<Node>& nodes = graph_.nodes();
+    if (!nodes[padding].layer->border() || readers_[padding] != 1) return std::nullopt;
+    for (std::size_t i = padding + 1; i < nodes.size(); ++i)
+      if (nodes[i].inputs == std::vector<int>{static_cast<int>(padding)} && nodes[i].layer->takes_border()) return i;
+    return std::nullopt;
+  }
+
   // A step for each layer, and one more behind each that ends in a softmax.
   void make_steps() {
     PlannedValue input;
     input.shape = graph_.input().batched(batch_);
     plan_.values.push_back(std::move(input));
     readers_ = count_readers();
-    std::vector<int> made;  // by node
+    std::vector<int> made;                      // by node
+    std::map<std::size_t, ZeroBorder> borders;  // of nodes that see zeros
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.nodes()[i];
       std::vector<int> inputs;
@@ -102,8 +113,14 @@ class Planner {
         plan_.softmax_output = false;
         continue;
       }
+      if (const auto reader = reader_that_pads(i)) {
+        borders[*reader] = *node.layer->border();
+        made.push_back(inputs[0]);
+        continue;
+      }
       int output = add_step(node.layer.get(), std::move(inputs), node.output);
       PlannedStep& s = plan_.steps.back();
+      if (borders.count(i) > 0) s.border = borders[i];
       s.first_variable = graph_.first_variable(static_cast<int>(i));
       s.variable_count = graph_.variable_count(static_cast<int>(i));
       for (int v = s.first_variable; v < s.first_variable + s.variable_count; ++v)
@@ -140,6 +157,7 @@ class Planner {
         plan.output = value(s.output).shape;
         plan.relu = s.relu;
         plan.pooling = s.pooling;
+        plan.border = s.border;
         plan.frozen = !s.layer->trainable();
         plan.needs_input_gradient = false;
         for (const int in : s.inputs) {

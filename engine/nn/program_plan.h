@@ -40,6 +40,8 @@ struct PlannedStep {
   std::optional<float> relu;           // the ReLU layer behind this one, done by this step too: its upper bound
   const LayerImpl* pooling = nullptr;  // the pooling layer behind this one, done by this step too
 
+  ZeroBorder border;  // the ZeroPadding2D before this step's layer, done by this step too
+
   int saved = kNowhere;
   int unread_gradients = kNowhere;  // of a frozen layer's variables: a place to write what nobody reads
   int forward_scratch = kNowhere;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ class ZeroPadding2DImpl : public LayerImpl {
   std::string class_name() const override { return "ZeroPadding2D"; }
   Shape output_shape(const std::vector<Shape>& inputs) const override;
   std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
+
+  std::optional<ZeroBorder> border() const override { return ZeroBorder{top, bottom, left, right}; }
 
   int top, bottom, left, right;
 };

@@ -210,23 +210,53 @@ TEST(ReLU, WithAnUpperBoundStandsAlone) {
       [](const std::vector<Doubles>& v) { return dense(bounded(dense(v[0], 5, v[1], 6, v[2]), 0.4F), 6, v[3], 2, v[4]); }, random);
 }
 
+struct Zeros {
+  int top, bottom, left, right;
+};
+Zeros any_zeros(std::mt19937& random) { return {pick(random, 0, 2), pick(random, 0, 2), pick(random, 0, 2), pick(random, 0, 2)}; }
+Doubles with_zeros(const Doubles& x, const Shape& images, const Zeros& zeros) {
+  const int batch = static_cast<int>(images[0]), height = static_cast<int>(images[1]), width = static_cast<int>(images[2]);
+  const int channels = static_cast<int>(images[3]);
+  Doubles y;
+  for (int n = 0; n < batch; ++n)
+    for (int r = -zeros.top; r < height + zeros.bottom; ++r)
+      for (int q = -zeros.left; q < width + zeros.right; ++q)
+        for (int c = 0; c < channels; ++c)
+          y.push_back(
+              r < 0 || r >= height || q < 0 || q >= width ? 0 : x[static_cast<std::size_t>(((n * height + r) * width + q) * channels + c)]);
+  return y;
+}
+
 TEST(ZeroPadding2D, PutsZerosAround) {
   std::mt19937 random(25);
   for (int round = 0; round < 6; ++round) {
-    const int top = pick(random, 0, 2), bottom = pick(random, 0, 2), left = pick(random, 0, 2), right = pick(random, 0, 2);
-    const int height = pick(random, 1, 5), width = pick(random, 1, 5), channels = pick(random, 1, 4), batch = pick(random, 1, 3);
+    const Zeros zeros = any_zeros(random);
+    const Shape sample{pick(random, 1, 5), pick(random, 1, 5), pick(random, 1, 4)};
+    const int batch = pick(random, 1, 3);
     check(
-        {ZeroPadding2D(top, bottom, left, right)}, Shape{height, width, channels}, batch,
-        [=](const std::vector<Doubles>& v) {
-          Doubles y;
-          for (int n = 0; n < batch; ++n)
-            for (int r = -top; r < height + bottom; ++r)
-              for (int q = -left; q < width + right; ++q)
-                for (int c = 0; c < channels; ++c)
-                  y.push_back(r < 0 || r >= height || q < 0 || q >= width
-                                  ? 0
-                                  : v[0][static_cast<std::size_t>(((n * height + r) * width + q) * channels + c)]);
-          return y;
+        {ZeroPadding2D(zeros.top, zeros.bottom, zeros.left, zeros.right)}, sample, batch,
+        [=](const std::vector<Doubles>& v) { return with_zeros(v[0], sample.batched(batch), zeros); }, random);
+  }
+}
+
+TEST(ZeroPadding2D, IsSeenByADepthwiseConvolutionBehindIt) {
+  std::mt19937 random(29);
+  for (int round = 0; round < 8; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const Zeros zeros = any_zeros(random);
+    const Shape sample{pick(random, 3, 6), pick(random, 3, 9), pick(random, 1, 20)};
+    const int batch = pick(random, 1, 2);
+    Window w;
+    w.kernel_h = w.kernel_w = 3;
+    w.stride_h = w.stride_w = pick(random, 1, 2);
+    w.same = round % 4 == 3;
+    DepthwiseConv2D layer(3);
+    layer.strides(w.stride_h).use_bias(false).padding(w.same ? "same" : "valid");
+    check(
+        {ZeroPadding2D(zeros.top, zeros.bottom, zeros.left, zeros.right), layer}, sample, batch,
+        [&](const std::vector<Doubles>& v) {
+          const Shape bordered{batch, sample[0] + zeros.top + zeros.bottom, sample[1] + zeros.left + zeros.right, sample[2]};
+          return depthwise(with_zeros(v[0], sample.batched(batch), zeros), bordered, v[1], 1, {}, w);
         },
         random);
   }

@@ -241,6 +241,16 @@ TEST(Program, ReshapesShareMemoryAndActivationsRunInPlace) {
   EXPECT_NE(kept.values[1].memory, kept.values[2].memory) << "the convolution's backward reads its output";
 }
 
+TEST(Program, ZerosThatOnlyADepthwiseConvolutionReadsAreNotWritten) {
+  const Layer zeros = ZeroPadding2D(0, 1, 0, 1), see = DepthwiseConv2D(3);
+  LogicalGpu gpu{GpuId{}};
+  const auto steps = [&](const std::vector<Layer>& layers) {
+    return plan_program(Graph::chain(impls(layers), Shape{6, 6, 8}), gpu, 2, Mode::training).steps.size();
+  };
+  EXPECT_EQ(steps({zeros, see, Flatten(), Dense(2)}), steps({see, Flatten(), Dense(2)}));
+  EXPECT_EQ(steps({zeros, Conv2D(3, 3), Flatten(), Dense(2)}), steps({Conv2D(3, 3), Flatten(), Dense(2)}) + 1);
+}
+
 TEST(Program, MemoryIsUsedAgain) {
   LogicalGpu gpu{GpuId{}};
   for (const Mode mode : {Mode::training, Mode::inference}) {
