@@ -289,24 +289,25 @@ __global__ void convolution_pooling_gradient(ConvolutionPoolingShape s, View<con
   }
 }
 
-__global__ void unpool(ConvolutionPoolingShape s, View<const float> dy, View<const std::uint8_t> winners, View<float> dconvolution) {
-  const std::int32_t height = s.height - s.kernel_h + 1, width = s.width - s.kernel_w + 1;
+__global__ void unpool(ConvolutionPoolingShape s, std::int32_t margin, View<const float> dy, View<const std::uint8_t> winners,
+                       View<float> dconvolution) {
+  const std::int32_t height = s.height - s.kernel_h + 1, width = s.width - s.kernel_w + 1 + 2 * margin;
   const std::int32_t tiles = s.out_channels / kVector;
   each_block(static_cast<std::int64_t>(s.batch) * height, [=](std::int64_t line) {
     const auto cy = static_cast<std::int32_t>(line % height);
     const std::int32_t oy = cy / s.pool_h;
     const std::int64_t windows = (line / height * s.out_height + oy) * s.out_width;
     each_thread(static_cast<std::int64_t>(width) * tiles, [=](std::int64_t index) {
-      const auto cx = static_cast<std::int32_t>(index / tiles);
+      const std::int32_t cx = static_cast<std::int32_t>(index / tiles) - margin;
       const std::int32_t channel = static_cast<std::int32_t>(index % tiles) * kVector;
       const std::int32_t ox = cx / kPoolWidth;
       Vector value = fill_lanes<kVector>(0.0F);
-      if (oy < s.out_height && ox < s.out_width) {
+      if (oy < s.out_height && cx >= 0 && ox < s.out_width) {
         const std::int64_t at = (windows + ox) * s.out_channels + channel;
         value = where_chosen(LaneChoice::load(winners.data + at), cy % s.pool_h * kPoolWidth + cx % kPoolWidth,
                              load_lanes<kVector>(dy.data + at));
       }
-      store_lanes<kVector>(dconvolution.data + (line * width + cx) * s.out_channels + channel, value);
+      store_lanes<kVector>(dconvolution.data + (line * width + cx + margin) * s.out_channels + channel, value);
     });
   });
 }

@@ -49,11 +49,13 @@ __global__ void convolution_pooling_gradient(ConvolutionPoolingShape shape, View
                                              View<const std::uint8_t> winners, View<float> filter_sums, View<float> bias_sums);
 inline Cost convolution_pooling_gradient_cost(const ConvolutionPoolingShape& s) { return convolution_pooling_cost(s); }
 
-// The gradient of the convolution's output, (batch, conv_height, conv_width, out_channels): each dy at its winner, zeros elsewhere.
-__global__ void unpool(ConvolutionPoolingShape shape, View<const float> dy, View<const std::uint8_t> winners, View<float> dconvolution);
-inline Cost unpool_cost(const ConvolutionPoolingShape& s) {
+// The gradient of the convolution's output, (batch, conv_height, margin + conv_width + margin, out_channels): each dy at its winner, zeros
+// elsewhere.
+__global__ void unpool(ConvolutionPoolingShape shape, std::int32_t margin, View<const float> dy, View<const std::uint8_t> winners,
+                       View<float> dconvolution);
+inline Cost unpool_cost(const ConvolutionPoolingShape& s, std::int32_t margin) {
   const auto outputs = static_cast<double>(convolution_pooling_outputs(s));
-  return {0, 5 * outputs + 4.0 * s.batch * (s.height - s.kernel_h + 1) * (s.width - s.kernel_w + 1) * s.out_channels};
+  return {0, 5 * outputs + 4.0 * s.batch * (s.height - s.kernel_h + 1) * (s.width - s.kernel_w + 1 + 2 * margin) * s.out_channels};
 }
 
 }  // namespace lockstep::kernels

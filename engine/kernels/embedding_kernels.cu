@@ -3,14 +3,23 @@
 
 #include "embedding_kernels.h"
 #include "kernel_support.h"
+#include "lanes.h"
 
 namespace lockstep::kernels {
+
+namespace {
+
+// Rows of a large table lie anywhere: so many of them are fetched ahead.
+constexpr std::int64_t kAhead = 16;
+
+}  // namespace
 
 __global__ void embedding_lookup(View<const std::int32_t> ids, View<const float> table, View<float> y, std::int64_t columns) {
   const std::int64_t rows = table.count / columns;
   each_block(ids.count, [=](std::int64_t i) {
     const std::int64_t id = ids[i];
     const bool known = id >= 0 && id < rows;
+    if (i + kAhead < ids.count) prefetch(table.data + ids[i + kAhead] * columns);
     const float* from = table.data + (known ? id * columns : 0);
     float* to = y.data + i * columns;
     each_thread(columns, [=](std::int64_t c) { to[c] = known ? from[c] : NAN; });
@@ -28,6 +37,7 @@ __global__ void embedding_gradient(View<const std::int32_t> ids, View<const floa
     }
     for (std::int64_t i = 0; i < ids.count; ++i) {
       const std::int64_t id = ids[i];
+      if (i + kAhead < ids.count) prefetch_for_writing(dtable.data + ids[i + kAhead] * columns);
       if (id < first || id >= last) continue;
       const float* from = dy.data + i * columns;
       float* to = dtable.data + id * columns;

@@ -2,12 +2,20 @@
 #include "sparse_row_kernels.h"
 
 #include "kernel_support.h"
+#include "lanes.h"
 
 namespace lockstep::kernels {
+
+namespace {
+
+constexpr std::int64_t kAhead = 16;  // rows that are fetched before they are needed
+
+}  // namespace
 
 __global__ void pack_rows(View<const float> table, View<const std::int32_t> rows, View<float> packed, std::int64_t columns) {
   each_block(rows.count, [=](std::int64_t i) {
     const std::int64_t row = rows[i];
+    if (i + kAhead < rows.count) prefetch(table.data + rows[i + kAhead] * columns);
     const float* from = table.data + (row >= 0 ? row * columns : 0);
     float* to = packed.data + i * columns;
     each_thread(columns, [=](std::int64_t c) { to[c] = row >= 0 ? from[c] : 0.0F; });
@@ -22,9 +30,9 @@ __global__ void merge_rows(View<const float> packed, View<const std::int32_t> ro
     each_thread(columns, [=](std::int64_t c) { to[c] = 0; });
     for (std::int64_t r = 0; r < replicas; ++r) {
       const std::int64_t at = positions[k * replicas + r];
-      if (at < 0) continue;
-      const float* from = packed.data + (r * most + at) * columns;
-      each_thread(columns, [=](std::int64_t c) { to[c] += from[c]; });
+      const bool used = at >= 0;  // as a select: whether a replica uses a row nobody can foretell
+      const float* from = packed.data + (r * most + (used ? at : 0)) * columns;
+      each_thread(columns, [=](std::int64_t c) { to[c] += used ? from[c] : 0.0F; });
     }
   });
 }

@@ -6,6 +6,7 @@
 #include "convolution_pooling_kernels.h"
 #include "launch.h"
 #include "op_check.h"
+#include "sequence_convolution_kernels.h"
 
 namespace lockstep::ops {
 
@@ -21,7 +22,15 @@ kernels::ConvolutionPoolingShape shape_of(const ConvolutionSpec& s, const Poolin
 }
 
 std::int64_t inputs(const ConvolutionSpec& s) { return s.batch * s.height * s.width * s.in_channels; }
-std::int64_t between(const ConvolutionSpec& s) { return s.batch * s.out_height() * s.out_width() * s.out_channels; }
+// The convolution's output, with as many columns of zeros at both ends.
+std::int64_t between(const ConvolutionSpec& s, std::int64_t margin) {
+  return s.batch * s.out_height() * (s.out_width() + 2 * margin) * s.out_channels;
+}
+kernels::SequenceShape sequences_of(const ConvolutionSpec& s) {
+  const auto i = [](std::int64_t extent) { return static_cast<std::int32_t>(extent); };
+  return {i(s.batch), i(s.width), i(s.in_channels), i(s.out_channels), i(s.kernel_w)};
+}
+std::int64_t turned_size(const ConvolutionSpec& s) { return s.kernel_w * s.out_channels * sequences_of(s).padded_channels(); }
 std::int64_t filter_size(const ConvolutionSpec& s) { return s.kernel_h * s.kernel_w * s.in_channels * s.out_channels; }
 std::int64_t outputs(const PoolingSpec& p) { return p.batch * p.out_height() * p.out_width() * p.channels; }
 std::size_t rounded(std::int64_t floats) { return (static_cast<std::size_t>(floats) * sizeof(float) + 255) / 256 * 256; }
@@ -42,14 +51,19 @@ bool ConvolutionPooling::fits(const ConvolutionSpec& s, const PoolingSpec& p) {
 
 ConvolutionPooling::ConvolutionPooling(LogicalGpu& gpu, const ConvolutionSpec& convolution, const PoolingSpec& pooling, bool relu,
                                        bool needs_input_gradient)
-    : spec_(convolution), pooling_(pooling), relu_(relu) {
-  if (needs_input_gradient) input_gradient_ = Convolution::input_gradient_only(gpu, convolution);
+    : spec_(convolution), pooling_(pooling), relu_(relu), needs_input_gradient_(needs_input_gradient) {
+  if (needs_input_gradient && !of_sequences()) input_gradient_ = Convolution::input_gradient_only(gpu, convolution);
 }
 
 std::size_t ConvolutionPooling::scratch_bytes() const {
   const std::int64_t chunks = kernels::convolution_pooling_chunks(shape_of(spec_, pooling_));
   const std::size_t sums = rounded(chunks * filter_size(spec_)) + rounded(chunks * spec_.out_channels);
-  return std::max(sums, input_gradient_ ? rounded(between(spec_)) + input_gradient_->scratch_bytes() : 0);
+  return std::max(sums, needs_input_gradient_ ? input_gradient_bytes() : 0);
+}
+
+std::size_t ConvolutionPooling::input_gradient_bytes() const {
+  if (of_sequences()) return rounded(between(spec_, spec_.kernel_w - 1)) + rounded(turned_size(spec_));
+  return rounded(between(spec_, 0)) + input_gradient_->scratch_bytes();
 }
 
 std::size_t ConvolutionPooling::saved_bytes() const { return static_cast<std::size_t>(outputs(pooling_)); }
@@ -94,14 +108,24 @@ void ConvolutionPooling::backward_data(const OpContext& context, const Tensor& d
   expect_scratch("unpool", context, scratch_bytes());
   if (dx.size() == 0) return;
   const kernels::ConvolutionPoolingShape shape = shape_of(spec_, pooling_);
-  const Tensor unpooled(context.scratch.raw(), Shape{spec_.batch, spec_.out_height(), spec_.out_width(), spec_.out_channels});
-  launch(*context.stream, "unpool", kernels::unpool_cost(shape),
-         grid_for_rows(spec_.batch * spec_.out_height(), spec_.out_width() * spec_.out_channels / kChannels), kernels::unpool, shape,
-         dy.read(), bytes_of(saved, dy.size()), unpooled.view());
+  const std::int64_t margin = of_sequences() ? spec_.kernel_w - 1 : 0;
+  const Tensor unpooled(context.scratch.raw(), Shape{spec_.batch, spec_.out_height(), spec_.out_width() + 2 * margin, spec_.out_channels});
+  launch(*context.stream, "unpool", kernels::unpool_cost(shape, static_cast<std::int32_t>(margin)),
+         grid_for_rows(spec_.batch * spec_.out_height(), unpooled.shape()[2] * spec_.out_channels / kChannels), kernels::unpool, shape,
+         static_cast<std::int32_t>(margin), dy.read(), bytes_of(saved, dy.size()), unpooled.view());
+  const std::size_t used = rounded(unpooled.size());
+  auto* const behind = static_cast<unsigned char*>(context.scratch.raw()) + used;
+  if (of_sequences()) {
+    const kernels::SequenceShape sequences = sequences_of(spec_);
+    const View<float> turned{reinterpret_cast<float*>(behind), turned_size(spec_)};
+    launch(*context.stream, "turn_filter", kernels::turn_filter_cost(sequences), grid_for_rows(spec_.kernel_w * spec_.out_channels, 32),
+           kernels::turn_filter, sequences, filter.read(), turned);
+    launch(*context.stream, "sequence_input_gradient", kernels::sequence_input_gradient_cost(sequences),
+           grid_for_elements(dx.size() / kChannels + 1), kernels::sequence_input_gradient, sequences, unpooled.read(), turned, dx.view());
+    return;
+  }
   OpContext rest = context;
-  const std::size_t used = rounded(between(spec_));
-  rest.scratch = Tensor(static_cast<unsigned char*>(context.scratch.raw()) + used,
-                        Shape{static_cast<std::int64_t>((context.scratch.bytes() - used) / sizeof(float))});
+  rest.scratch = Tensor(behind, Shape{static_cast<std::int64_t>((context.scratch.bytes() - used) / sizeof(float))});
   input_gradient_->backward_data(rest, unpooled, filter, dx);
 }
 

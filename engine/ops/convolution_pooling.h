@@ -27,9 +27,13 @@ class ConvolutionPooling {
   void backward_data(const OpContext& context, const Tensor& dy, const Tensor& saved, const Tensor& filter, const Tensor& dx) const;
 
  private:
+  bool of_sequences() const { return spec_.kernel_h == 1 && spec_.height == 1; }  // their input gradient has kernels of its own
+  std::size_t input_gradient_bytes() const;
+
   ConvolutionSpec spec_;
   PoolingSpec pooling_;
   bool relu_;
+  bool needs_input_gradient_;
   std::optional<Convolution> input_gradient_;
 };
 

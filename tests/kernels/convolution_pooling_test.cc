@@ -22,10 +22,11 @@ class ConvolutionPoolingTest : public OpTest {
     s.batch = between(random, 1, 9);
     s.in_channels = between(random, 0, 1) == 0 ? 1 : between(random, 1, 10);
     s.out_channels = 8 * between(random, 1, 8);
-    s.kernel_h = between(random, 1, 3);
+    const bool sequences = between(random, 0, 2) == 0;
+    s.kernel_h = sequences ? 1 : between(random, 1, 3);
     s.kernel_w = between(random, 1, 5);
-    pair.pooling.pool_h = pair.pooling.stride_h = between(random, 1, 2);
-    s.height = s.kernel_h + between(random, 1, 8);
+    pair.pooling.pool_h = pair.pooling.stride_h = sequences ? 1 : between(random, 1, 2);
+    s.height = sequences ? 1 : s.kernel_h + between(random, 1, 8);
     s.width = s.kernel_w + between(random, 1, 30);
     pair.pooling.batch = s.batch, pair.pooling.channels = s.out_channels;
     pair.pooling.height = s.out_height(), pair.pooling.width = s.out_width();

@@ -2,6 +2,7 @@
 #include "convolution_pooling_kernels.h"
 #include "convolution_reference.h"
 #include "kernel_case.h"
+#include "sequence_convolution_kernels.h"
 
 namespace lockstep::testing {
 
@@ -147,20 +148,88 @@ void make_gradient(Random& random, KernelInstance& instance) {
 
 void make_unpool(Random& random, KernelInstance& instance) {
   const kernels::ConvolutionPoolingShape s = any_shape(random, true);
+  const auto margin = static_cast<std::int32_t>(between(random, 0, 3));
+  const kernels::ConvShape c = convolution_of(s);
+  const std::int64_t rows = std::int64_t{s.batch} * c.out_height, width = c.out_width + 2 * margin;
   const auto dy = instance.input(normal(random, kernels::convolution_pooling_outputs(s)));
   const auto winners = instance.input(any_winners(random, s));
-  const auto gradient = instance.output<float>(static_cast<std::int64_t>(output_size(convolution_of(s))));
+  const auto gradient = instance.output<float>(rows * width * s.out_channels);
   instance.shape = told(s);
   instance.start = [=](const Stream& stream, Grid g) {
-    launch(stream, "unpool", kernels::unpool_cost(s), g, kernels::unpool, s, dy.read(), winners.read(), gradient.write());
+    launch(stream, "unpool", kernels::unpool_cost(s, margin), g, kernels::unpool, s, margin, dy.read(), winners.read(), gradient.write());
   };
-  instance.check = [=] { EXPECT_EQ(gradient.now(), unpooled(s, dy.initial(), winners.initial())); };
+  instance.check = [=] {
+    const std::vector<float> inner = unpooled(s, dy.initial(), winners.initial());
+    std::vector<float> expected(gradient.initial().size());
+    for (std::size_t i = 0; i < inner.size(); ++i) {
+      const std::size_t run = static_cast<std::size_t>(c.out_width) * static_cast<std::size_t>(s.out_channels);
+      const std::size_t wide = static_cast<std::size_t>(width * s.out_channels);
+      expected[i / run * wide + static_cast<std::size_t>(margin) * static_cast<std::size_t>(s.out_channels) + i % run] = inner[i];
+    }
+    EXPECT_EQ(gradient.now(), expected);
+  };
+}
+
+kernels::SequenceShape any_sequences(Random& random) {
+  const auto draw = [&](int low, int high) { return static_cast<std::int32_t>(between(random, low, high)); };
+  const std::int32_t taps = draw(1, 5);
+  return {draw(1, 5), draw(taps, taps + 40), draw(0, 2) == 0 ? 64 : draw(1, 20), draw(1, 40), taps};
+}
+
+std::string told(const kernels::SequenceShape& s) {
+  return std::to_string(s.batch) + " x " + std::to_string(s.steps) + " x " + std::to_string(s.channels) + ", " + std::to_string(s.taps) +
+         " taps of " + std::to_string(s.filters);
+}
+
+std::vector<float> turned(const kernels::SequenceShape& s, const std::vector<float>& filter) {
+  std::vector<float> all(static_cast<std::size_t>(s.taps * s.filters * s.padded_channels()));
+  for (int q = 0; q < s.taps; ++q)
+    for (int c = 0; c < s.channels; ++c)
+      for (int k = 0; k < s.filters; ++k)
+        all[static_cast<std::size_t>((q * s.filters + k) * s.padded_channels() + c)] =
+            filter[static_cast<std::size_t>((q * s.channels + c) * s.filters + k)];
+  return all;
+}
+
+void make_turn(Random& random, KernelInstance& instance) {
+  const kernels::SequenceShape s = any_sequences(random);
+  const auto filter = instance.input(normal(random, std::int64_t{s.taps} * s.channels * s.filters));
+  const auto out = instance.output<float>(std::int64_t{s.taps} * s.filters * s.padded_channels());
+  instance.shape = told(s);
+  instance.start = [=](const Stream& stream, Grid g) {
+    launch(stream, "turn_filter", kernels::turn_filter_cost(s), g, kernels::turn_filter, s, filter.read(), out.write());
+  };
+  instance.check = [=] { EXPECT_EQ(out.now(), turned(s, filter.initial())); };
+}
+
+void make_sequence_gradient(Random& random, KernelInstance& instance) {
+  const kernels::SequenceShape s = any_sequences(random);
+  const kernels::ConvShape c{s.batch, 1, s.steps, s.channels, s.filters, 1, s.steps - s.taps + 1, 1, s.taps, 1, 1, 1, 1, 0, 0};
+  const std::vector<float> inner = normal(random, static_cast<std::int64_t>(output_size(c)));
+  const std::vector<float> filter = normal(random, static_cast<std::int64_t>(filter_size(c)));
+  std::vector<float> padded(static_cast<std::size_t>(s.batch * s.padded_steps() * s.filters));
+  const auto run = static_cast<std::size_t>(c.out_width * s.filters), wide = static_cast<std::size_t>(s.padded_steps() * s.filters);
+  for (std::size_t i = 0; i < inner.size(); ++i)
+    padded[i / run * wide + static_cast<std::size_t>((s.taps - 1) * s.filters) + i % run] = inner[i];
+  const auto dy = instance.input(padded);
+  const auto weights = instance.input(turned(s, filter));
+  const auto dx = instance.output<float>(static_cast<std::int64_t>(image_size(c)));
+  instance.shape = told(s);
+  instance.start = [=](const Stream& stream, Grid g) {
+    launch(stream, "sequence_input_gradient", kernels::sequence_input_gradient_cost(s), g, kernels::sequence_input_gradient, s, dy.read(),
+           weights.read(), dx.write());
+  };
+  instance.check = [=] { expect_close_to_scale(dx.now(), reference_backward_data(c, inner, filter), 3e-6); };
 }
 
 }  // namespace
 
 std::vector<KernelCase> convolution_pooling_cases() {
-  return {{"convolution_pooling", make_forward}, {"convolution_pooling_gradient", make_gradient}, {"unpool", make_unpool}};
+  return {{"convolution_pooling", make_forward},
+          {"convolution_pooling_gradient", make_gradient},
+          {"unpool", make_unpool},
+          {"turn_filter", make_turn},
+          {"sequence_input_gradient", make_sequence_gradient}};
 }
 
 }  // namespace lockstep::testing

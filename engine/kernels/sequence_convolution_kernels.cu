@@ -1,0 +1,88 @@
+// The gradient of what a 1-D convolution read.
+#include "sequence_convolution_kernels.h"
+
+#include "kernel_support.h"
+#include "lanes.h"
+
+namespace lockstep::kernels {
+
+namespace {
+
+constexpr int kVector = 8;
+using Vector = Lanes<kVector>;
+
+// Steps of a sequence (in groups of three, each with a pointer of its own: addresses take registers, too) and channels that a thread makes
+// at once.
+template <int Groups, int Each, int Vectors>
+LOCKSTEP_DEVICE void make_tile(const SequenceShape& s, const float* dy, const float* turned, std::int32_t channel, float* dx) {
+  constexpr int kSteps = Groups * Each;
+  Vector sums[kSteps][Vectors];
+  for (int t = 0; t < kSteps; ++t)
+    for (int v = 0; v < Vectors; ++v) sums[t][v] = fill_lanes<kVector>(0.0F);
+  const float* weights = turned + channel;
+  for (std::int32_t q = 0; q < s.taps; ++q) {
+    const float* from[Groups];
+    for (int g = 0; g < Groups; ++g) from[g] = dy + static_cast<std::int64_t>(s.taps - 1 - q + g * Each) * s.filters;
+    for (std::int32_t k = 0; k < s.filters; ++k, weights += s.padded_channels()) {
+      Vector row[Vectors];
+      for (int v = 0; v < Vectors; ++v) row[v] = load_lanes<kVector>(weights + v * kVector);
+      for (int t = 0; t < kSteps; ++t) {
+        const Vector value = fill_lanes<kVector>(from[t / Each][static_cast<std::int64_t>(t % Each) * s.filters + k]);
+        for (int v = 0; v < Vectors; ++v) sums[t][v] = fused(value, row[v], sums[t][v]);
+      }
+    }
+  }
+  for (int t = 0; t < kSteps; ++t) {
+    for (int v = 0; v < Vectors; ++v) {
+      const std::int32_t first = channel + v * kVector;
+      float* to = dx + static_cast<std::int64_t>(t) * s.channels + first;
+      if (first + kVector <= s.channels) {
+        store_lanes<kVector>(to, sums[t][v]);
+      } else {
+        float all[kVector];
+        store_lanes<kVector>(all, sums[t][v]);
+        for (std::int32_t c = first; c < s.channels; ++c) to[c - first] = all[c - first];
+      }
+    }
+  }
+}
+
+template <int Groups, int Vectors>
+LOCKSTEP_DEVICE void make_tiles(const SequenceShape& s, View<const float> dy, View<const float> turned, View<float> dx) {
+  constexpr int kEach = 3, kSteps = Groups * kEach;
+  const std::int32_t runs = (s.steps + kSteps - 1) / kSteps, tiles = s.padded_channels() / (Vectors * kVector);
+  each_in_grid(static_cast<std::int64_t>(s.batch) * runs * tiles, [=](std::int64_t index) {
+    const std::int32_t channel = static_cast<std::int32_t>(index % tiles) * Vectors * kVector;
+    const std::int32_t first = static_cast<std::int32_t>(index / tiles % runs) * kSteps;
+    const std::int64_t n = index / tiles / runs;
+    const float* from = dy.data + (n * s.padded_steps() + first) * s.filters;
+    float* to = dx.data + (n * s.steps + first) * s.channels;
+    if (first + kSteps <= s.steps) {
+      make_tile<Groups, kEach, Vectors>(s, from, turned.data, channel, to);
+    } else {
+      for (std::int32_t t = first; t < s.steps; ++t, from += s.filters, to += s.channels)
+        make_tile<1, 1, Vectors>(s, from, turned.data, channel, to);
+    }
+  });
+}
+
+}  // namespace
+
+__global__ void turn_filter(SequenceShape s, View<const float> filter, View<float> turned) {
+  const std::int32_t padded = s.padded_channels();
+  each_block(static_cast<std::int64_t>(s.taps) * s.filters, [=](std::int64_t row) {
+    const std::int64_t q = row / s.filters, k = row % s.filters;
+    each_thread(padded,
+                [=](std::int64_t c) { turned[row * padded + c] = c < s.channels ? filter[(q * s.channels + c) * s.filters + k] : 0.0F; });
+  });
+}
+
+__global__ void sequence_input_gradient(SequenceShape s, View<const float> dy, View<const float> turned, View<float> dx) {
+  if (s.padded_channels() % (2 * kVector) == 0) {
+    make_tiles<2, 2>(s, dy, turned, dx);
+  } else {
+    make_tiles<3, 1>(s, dy, turned, dx);
+  }
+}
+
+}  // namespace lockstep::kernels
