@@ -3,6 +3,7 @@
 
 #include "batch_norm_kernels.h"
 #include "kernel_support.h"
+#include "lanes.h"
 
 namespace lockstep::kernels {
 
@@ -33,6 +34,19 @@ LOCKSTEP_HOST_DEVICE inline float normalised(float x, float mean, float scale, f
 
 // dy where the ReLU let it pass: strictly between its bounds, as in TensorFlow.
 LOCKSTEP_HOST_DEVICE inline float passed(float z, float dy, float low, float high) { return z > low && z < high ? dy : 0.0F; }
+
+// Rows whose sums a thread keeps in registers. The next ones are fetched meanwhile, and of two matrices both have to fit into a
+// first-level cache.
+constexpr std::int64_t kRowsTogether = 16;
+LOCKSTEP_HOST_DEVICE inline std::int64_t rows_of_two_together(std::int64_t columns) { return columns < 160 ? kRowsTogether : 4; }
+
+// A value near a chunk's mean: that of its first four rows.
+template <int Width>
+LOCKSTEP_DEVICE Lanes<Width> mean_of_first(const float* x, std::int64_t rows, std::int64_t columns) {
+  if (rows < 4) return load_lanes<Width>(x);
+  const Lanes<Width> two = load_lanes<Width>(x) + load_lanes<Width>(x + columns);
+  return (two + (load_lanes<Width>(x + 2 * columns) + load_lanes<Width>(x + 3 * columns))) * fill_lanes<Width>(0.25F);
+}
 
 // Mean and sum of squared differences of everything joined so far (Chan, Golub and LeVeque 1979).
 struct Moments {
@@ -77,49 +91,49 @@ LOCKSTEP_HOST_DEVICE inline void fold_and_move(const Moments& moments, View<cons
 
 }  // namespace
 
-// Two passes over a chunk, which the cache holds; running sums live in the row of `partial`, four rows at a time.
+// One pass: sums of differences from a value near the mean, that of the chunk's first rows, and of their squares. With s and q these sums,
+// the mean is near + s / n, and the squared differences from it are q - s * s / n: as exact as two passes, since s is small. Sums are
+// nested: a block of rows, which a thread has in registers, then the chunk.
 __global__ void batch_norm_moments(View<const float> x, View<float> partial, std::int64_t rows, std::int64_t columns) {
   each_block(batch_norm_chunks(rows), [=](std::int64_t k) {
     const Chunk chunk = chunk_of(rows, k);
-    const auto n = static_cast<float>(chunk.end - chunk.first);
-    float* mean = partial.data + 2 * k * columns;
-    float* squares = mean + columns;
-    each_thread(columns, [=](std::int64_t c) { mean[c] = 0, squares[c] = 0; });
-    std::int64_t row = chunk.first;
-    for (; row + 4 <= chunk.end; row += 4) {
-      const float* x0 = x.data + row * columns;
-      const float* x1 = x0 + columns;
-      const float* x2 = x1 + columns;
-      const float* x3 = x2 + columns;
-      each_thread(columns, [=](std::int64_t c) { mean[c] += (x0[c] + x1[c]) + (x2[c] + x3[c]); });
-    }
-    for (; row < chunk.end; ++row) {
-      const float* x0 = x.data + row * columns;
-      each_thread(columns, [=](std::int64_t c) { mean[c] += x0[c]; });
-    }
-    if (chunk.end == chunk.first) return;
-    each_thread(columns, [=](std::int64_t c) { mean[c] /= n; });
-    row = chunk.first;
-    for (; row + 4 <= chunk.end; row += 4) {
-      const float* x0 = x.data + row * columns;
-      const float* x1 = x0 + columns;
-      const float* x2 = x1 + columns;
-      const float* x3 = x2 + columns;
-      each_thread(columns, [=](std::int64_t c) {
-        const float a = x0[c] - mean[c];
-        const float b = x1[c] - mean[c];
-        const float d = x2[c] - mean[c];
-        const float e = x3[c] - mean[c];
-        squares[c] += (a * a + b * b) + (d * d + e * e);
+    const float* first = x.data + chunk.first * columns;
+    const std::int64_t count = chunk.end - chunk.first;
+    float* sum = partial.data + 2 * k * columns;
+    float* squares = sum + columns;
+    each_lanes(columns, [=](std::int64_t c, auto lanes) {
+      store_lanes(sum + c, fill_lanes<decltype(lanes)::kValue>(0.0F));
+      store_lanes(squares + c, fill_lanes<decltype(lanes)::kValue>(0.0F));
+    });
+    for (std::int64_t row = 0; row < count; row += kRowsTogether) {
+      const std::int64_t end = row + kRowsTogether < count ? kRowsTogether : count - row;
+      each_lanes(columns, [=](std::int64_t c, auto lanes) {
+        constexpr int kWidth = decltype(lanes)::kValue;
+        const Lanes<kWidth> near = mean_of_first<kWidth>(first + c, count, columns);
+        const float* in = first + row * columns + c;
+        Lanes<kWidth> s = fill_lanes<kWidth>(0.0F);
+        Lanes<kWidth> q = fill_lanes<kWidth>(0.0F);
+        for (std::int64_t r = 0; r < end; ++r, in += columns) {
+          prefetch(in + kRowsTogether * columns);
+          const Lanes<kWidth> apart = load_lanes<kWidth>(in) - near;
+          s = s + apart;
+          q = fused(apart, apart, q);
+        }
+        store_lanes(sum + c, load_lanes<kWidth>(sum + c) + s);
+        store_lanes(squares + c, load_lanes<kWidth>(squares + c) + q);
       });
     }
-    for (; row < chunk.end; ++row) {
-      const float* x0 = x.data + row * columns;
-      each_thread(columns, [=](std::int64_t c) {
-        const float a = x0[c] - mean[c];
-        squares[c] += a * a;
-      });
-    }
+    if (count == 0) return;
+    // As before: a thread finds the sums that it has made.
+    each_lanes(columns, [=](std::int64_t begin, auto lanes) {
+      for (std::int64_t c = begin; c < begin + decltype(lanes)::kValue; ++c) {
+        const float near = mean_of_first<1>(first + c, count, columns).v[0];
+        const float average = sum[c] / static_cast<float>(count);
+        const float apart = squares[c] - sum[c] * average;
+        squares[c] = apart < 0 ? 0.0F : apart;
+        sum[c] = near + average;
+      }
+    });
   });
 }
 
@@ -225,31 +239,38 @@ __global__ void batch_norm_apply(View<const float> x, View<const float> folded, 
 __global__ void batch_norm_gradient_sums(View<const float> x, View<const float> dy, View<const float> folded, View<float> partial,
                                          std::int64_t rows, std::int64_t columns, float low, float high) {
   const Folded f = folded_rows(folded.data, columns);
+  const std::int64_t together = rows_of_two_together(columns);
   each_block(batch_norm_chunks(rows), [=](std::int64_t k) {
     const Chunk chunk = chunk_of(rows, k);
     float* sum = partial.data + 2 * k * columns;
     float* product = sum + columns;
-    each_thread(columns, [=](std::int64_t c) { sum[c] = 0, product[c] = 0; });
-    std::int64_t row = chunk.first;
-    for (; row + 2 <= chunk.end; row += 2) {
-      const float* x0 = x.data + row * columns;
-      const float* x1 = x0 + columns;
-      const float* d0 = dy.data + row * columns;
-      const float* d1 = d0 + columns;
-      each_thread(columns, [=](std::int64_t c) {
-        const float g0 = passed(normalised(x0[c], f.mean[c], f.scale[c], f.shift[c]), d0[c], low, high);
-        const float g1 = passed(normalised(x1[c], f.mean[c], f.scale[c], f.shift[c]), d1[c], low, high);
-        sum[c] += g0 + g1;
-        product[c] += (g0 * (x0[c] - f.mean[c]) + g1 * (x1[c] - f.mean[c])) * f.inverse[c];
-      });
-    }
-    for (; row < chunk.end; ++row) {
-      const float* x0 = x.data + row * columns;
-      const float* d0 = dy.data + row * columns;
-      each_thread(columns, [=](std::int64_t c) {
-        const float g0 = passed(normalised(x0[c], f.mean[c], f.scale[c], f.shift[c]), d0[c], low, high);
-        sum[c] += g0;
-        product[c] += g0 * (x0[c] - f.mean[c]) * f.inverse[c];
+    each_lanes(columns, [=](std::int64_t c, auto lanes) {
+      store_lanes(sum + c, fill_lanes<decltype(lanes)::kValue>(0.0F));
+      store_lanes(product + c, fill_lanes<decltype(lanes)::kValue>(0.0F));
+    });
+    for (std::int64_t row = chunk.first; row < chunk.end; row += together) {
+      const std::int64_t end = row + together < chunk.end ? together : chunk.end - row;
+      each_lanes(columns, [=](std::int64_t c, auto lanes) {
+        constexpr int kWidth = decltype(lanes)::kValue;
+        const Lanes<kWidth> mean = load_lanes<kWidth>(f.mean + c);
+        const Lanes<kWidth> scale = load_lanes<kWidth>(f.scale + c);
+        const Lanes<kWidth> shift = load_lanes<kWidth>(f.shift + c);
+        const Lanes<kWidth> least = fill_lanes<kWidth>(low);
+        const Lanes<kWidth> most = fill_lanes<kWidth>(high);
+        const float* in = x.data + row * columns + c;
+        const float* d = dy.data + row * columns + c;
+        Lanes<kWidth> s = fill_lanes<kWidth>(0.0F);
+        Lanes<kWidth> p = fill_lanes<kWidth>(0.0F);
+        for (std::int64_t r = 0; r < end; ++r, in += columns, d += columns) {
+          prefetch(in + together * columns);
+          prefetch(d + together * columns);
+          const Lanes<kWidth> centred = load_lanes<kWidth>(in) - mean;
+          const Lanes<kWidth> g = where_between(fused(centred, scale, shift), least, most, load_lanes<kWidth>(d));
+          s = s + g;
+          p = fused(g, centred, p);
+        }
+        store_lanes(sum + c, load_lanes<kWidth>(sum + c) + s);
+        store_lanes(product + c, fused(p, load_lanes<kWidth>(f.inverse + c), load_lanes<kWidth>(product + c)));
       });
     }
   });
