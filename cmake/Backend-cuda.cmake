@@ -52,4 +52,7 @@ function(lockstep_add_kernels target)
   add_library(${target} STATIC ${ARGN})
   target_link_libraries(${target} PUBLIC lockstep_gpu_api CUDA::cudart)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/engine/kernels)
+  # What ptxas says of registers is kept beside each object: tests/product/kernel_registers.py looks for spills.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>)
+  set_target_properties(${target} PROPERTIES RULE_LAUNCH_COMPILE "${PROJECT_SOURCE_DIR}/cmake/keep_ptxas_words.sh <OBJECT>")
 endfunction()

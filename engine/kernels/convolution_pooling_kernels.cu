@@ -13,7 +13,7 @@ using Vector = Lanes<kVector>;
 constexpr int kPoolWidth = 2;
 constexpr std::int32_t kSegment = 8;  // windows of a row that one thread makes, so that it reads its filter rarely
 
-// 3 x 3 taps of one channel have a way of their own: nine vectors fit into registers.
+// 3 x 3 taps of one channel have a way of their own.
 LOCKSTEP_HOST_DEVICE inline bool is_3x3(const ConvolutionPoolingShape& s) {
   return s.kernel_h == 3 && s.kernel_w == 3 && s.in_channels == 1;
 }
@@ -79,27 +79,33 @@ LOCKSTEP_DEVICE void make_strip(const ConvolutionPoolingShape& s, const Strip& s
   }
 }
 
-// 3 x 3 taps of one channel: the filter stays in registers for the whole strip, and each pixel that a window sees is read once.
-template <int PoolH>
+// 3 x 3 taps of one channel: the compiler knows all loops, and unrolls them.
+template <int PoolH, int Vectors>
 LOCKSTEP_DEVICE void make_strip_3x3(const ConvolutionPoolingShape& s, const Strip& strip, bool with_relu, const float* image,
-                                    const float* filter, Vector bias, float* y, std::uint8_t* winners) {
-  Vector weights[3][3];
-  for (int r = 0; r < 3; ++r)
-    for (int q = 0; q < 3; ++q) weights[r][q] = load_lanes<kVector>(filter + (r * 3 + q) * s.out_channels + strip.channel);
+                                    const float* filter, const Vector (&bias)[Vectors], float* y, std::uint8_t* winners) {
+  constexpr int kPixels = PoolH * kPoolWidth;
+  const float* lines[PoolH + 2];
+  for (int iy = 0; iy < PoolH + 2; ++iy) lines[iy] = image + static_cast<std::int64_t>(iy) * s.width;
+  const float* taps[3];
+  for (int r = 0; r < 3; ++r) taps[r] = filter + static_cast<std::int64_t>(3 * r) * s.out_channels + strip.channel;
   for (std::int32_t ox = strip.first; ox < strip.last; ++ox) {
-    Vector sums[PoolH * kPoolWidth];
-    for (int p = 0; p < PoolH * kPoolWidth; ++p) sums[p] = fill_lanes<kVector>(0.0F);
-    for (int iy = 0; iy < PoolH + 2; ++iy) {
-      for (int ix = 0; ix < kPoolWidth + 2; ++ix) {
-        const Vector value = fill_lanes<kVector>(image[static_cast<std::int64_t>(iy) * s.width + ox * kPoolWidth + ix]);
-        for (int p = 0; p < PoolH * kPoolWidth; ++p) {
-          const int r = iy - p / kPoolWidth, q = ix - p % kPoolWidth;
-          if (r >= 0 && r < 3 && q >= 0 && q < 3) sums[p] = fused(value, weights[r][q], sums[p]);
+    Vector sums[Vectors][kPixels];
+    for (int v = 0; v < Vectors; ++v)
+      for (int p = 0; p < kPixels; ++p) sums[v][p] = fill_lanes<kVector>(0.0F);
+    for (int r = 0; r < 3; ++r) {
+      for (int q = 0; q < 3; ++q) {
+        Vector weights[Vectors];
+        for (int v = 0; v < Vectors; ++v)
+          weights[v] = load_lanes<kVector>(taps[r] + static_cast<std::int64_t>(q) * s.out_channels + v * kVector);
+        for (int p = 0; p < kPixels; ++p) {
+          const Vector value = fill_lanes<kVector>(lines[r + p / kPoolWidth][ox * kPoolWidth + q + p % kPoolWidth]);
+          for (int v = 0; v < Vectors; ++v) sums[v][p] = fused(value, weights[v], sums[v][p]);
         }
       }
     }
     const std::int64_t at = static_cast<std::int64_t>(ox) * s.out_channels + strip.channel;
-    finish<PoolH>(sums, with_relu, bias, y + at, winners != nullptr ? winners + at : nullptr);
+    for (int v = 0; v < Vectors; ++v)
+      finish<PoolH>(sums[v], with_relu, bias[v], y + at + v * kVector, winners != nullptr ? winners + at + v * kVector : nullptr);
   }
 }
 
@@ -108,7 +114,7 @@ LOCKSTEP_DEVICE void make_strips(const ConvolutionPoolingShape& s, bool with_rel
                                  View<const float> bias, View<float> y, View<std::uint8_t> winners) {
   constexpr std::int32_t kWidth = Vectors * kVector;
   const std::int64_t strips = static_cast<std::int64_t>(s.batch) * s.out_height * segments_of(s) * (s.out_channels / kWidth);
-  const bool small = Vectors == 1 && is_3x3(s);
+  const bool small = is_3x3(s);
   each_in_grid(strips, [=](std::int64_t index) {
     const Strip strip = strip_at(s, index, kWidth);
     const float* image = x.data + row_of_image(s, strip.row);
@@ -118,7 +124,7 @@ LOCKSTEP_DEVICE void make_strips(const ConvolutionPoolingShape& s, bool with_rel
       shift[v] = bias.count > 0 ? load_lanes<kVector>(bias.data + strip.channel + v * kVector) : fill_lanes<kVector>(0.0F);
     std::uint8_t* const who = winners.count > 0 ? winners.data + out : nullptr;
     if (small) {
-      make_strip_3x3<PoolH>(s, strip, with_relu, image, filter.data, shift[0], y.data + out, who);
+      make_strip_3x3<PoolH, Vectors>(s, strip, with_relu, image, filter.data, shift, y.data + out, who);
     } else {
       make_strip<PoolH, Vectors>(s, strip, with_relu, image, filter.data, shift, y.data + out, who);
     }
@@ -263,7 +269,7 @@ LOCKSTEP_DEVICE void sum_gradients(const ConvolutionPoolingShape& s, View<const 
 
 __global__ void convolution_pooling(ConvolutionPoolingShape s, bool relu, View<const float> x, View<const float> filter,
                                     View<const float> bias, View<float> y, View<std::uint8_t> winners) {
-  const bool wide = s.out_channels % (4 * kVector) == 0 && !is_3x3(s);
+  const bool wide = s.out_channels % (4 * kVector) == 0;
   if (s.pool_h == 1 && wide) {
     make_strips<1, 4>(s, relu, x, filter, bias, y, winners);
   } else if (s.pool_h == 1) {
