@@ -11,7 +11,7 @@ namespace {
 
 void upload(ReplicaPart& part, const Array& from, const Tensor& to, const Deadline& deadline) {
   unsigned char* pinned = part.staging.next(from.bytes(), deadline);
-  host_clock_copy(pinned, from.raw(), from.bytes());
+  host_clock_copy(pinned, from.raw(), from.bytes(), part.replica.gpu().compute().get());
   ops::upload(part.replica.compute_context(), pinned, to);
   part.staging.issued(part.replica.gpu().compute());
 }

@@ -106,10 +106,9 @@ MirroredStep::State::~State() {
   }
 }
 
-Span MirroredStep::State::span(Phase phase, int replica) const {
-  Span span;
+SpanRecord MirroredStep::State::span(Phase phase, int replica) const {
+  SpanRecord span;
   span.phase = phase;
-  span.name = to_string(phase);
   span.replica = place().first_replica + replica;
   span.step = step();
   return span;

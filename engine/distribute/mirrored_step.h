@@ -29,14 +29,15 @@ struct Bucket {
   std::vector<int> variables;
   int sparse = -1;  // its only variable, where that one's gradient comes by rows
 };
-std::vector<Bucket> make_buckets(const VariableLayout& layout, std::int64_t bucket_bytes, std::int64_t first_bucket_bytes);
+std::vector<Bucket> make_buckets(const VariableLayout& layout, std::int64_t bucket_bytes, std::int64_t first_bucket_bytes,
+                                 std::int64_t smallest_bytes = 256 << 10);
 
 // LOCKSTEP_GRAPHS, `on` or `off`: whether a step uses CUDA graphs. Off where it says nothing.
 bool graphs_from_environment();
 
 struct StepOptions {
   std::uint64_t seed = 0;
-  std::int64_t bucket_bytes = 4 << 20;
+  std::int64_t bucket_bytes = 4 << 20;  // at most about so much: they shrink towards the end of backward, see buckets.cc
   std::int64_t first_bucket_bytes = 1 << 20;
   bool check_mirrored = false;  // compare checksums of all replicas after each barrier
   double deadline_seconds = deadline_from_environment();

@@ -123,7 +123,7 @@ struct MirroredStep::State {
   std::int64_t step() const { return iterations + 1; }  // the one under way, counted from 1 as the optimizer does
   std::string where(Phase phase) const { return "phase " + std::string(to_string(phase)) + ", step " + std::to_string(step()); }
   Tracer* step_tracer() const { return mode == Mode::training ? tracer : nullptr; }
-  Span span(Phase phase, int replica) const;
+  SpanRecord span(Phase phase, int replica) const;
   StepInfo info(const ReplicaPart& part);
 
   // Does one replica's part of a phase on the calling thread: an Error in there names replica, phase and step, as those of its own thread

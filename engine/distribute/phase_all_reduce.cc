@@ -12,6 +12,20 @@
 #include "step_trace.h"
 
 namespace lockstep {
+namespace {
+
+void explain_bucket(const Facts::Numbers& numbers, Span& span) {
+  const auto& [bucket, bytes, algorithm, messages, all_bytes, variables, unused, neither] = numbers;
+  span.name += variables != 0 ? " bucket " + std::to_string(bucket) : std::string(" the state");
+  span.details = {{"bucket", std::to_string(bucket)},
+                  {"bytes", std::to_string(bytes)},
+                  {"algorithm", json_text(Facts::text(algorithm))},
+                  {"messages of all replicas", std::to_string(messages)},
+                  {"bytes of all replicas", std::to_string(all_bytes)},
+                  {"variables", variables != 0 ? Facts::text(variables) : json_text("moving statistics")}};
+}
+
+}  // namespace
 
 // The sums of a sparse gradient, and of its squares where the optimizer wants them, over the rows in use.
 Traffic MirroredStep::State::gather_rows(SparseExchange& exchange, int variable, MessageWatcher* watcher) {
@@ -50,10 +64,11 @@ void MirroredStep::all_reduce() {
     for (ReplicaPart& part : state.parts) {
       Stream& stream = part.replica.gpu().communication();
       state.serve(static_cast<std::size_t>(part.replica.index()), Phase::all_reduce, [&] { stream.wait(part.bucket_ready[awaited]); });
-      Span span = state.span(Phase::all_reduce, part.replica.index());
-      span.communication = true;
-      span.name += " " + what;
-      spans.push_back(std::make_unique<DeviceSpan>(tracer, stream, std::move(span)));
+      if (tracer) {
+        SpanRecord span = state.span(Phase::all_reduce, part.replica.index());
+        span.communication = true;
+        spans.push_back(std::make_unique<DeviceSpan>(tracer, stream, span));
+      }
       const VariableStore& variables = part.replica.variables();
       const Tensor summed =
           gradients ? Tensor(variables.gradients().f32() + state.buckets[b].first, {state.buckets[b].count}) : variables.moving();
@@ -75,14 +90,12 @@ void MirroredStep::all_reduce() {
       throw Error(state.where(Phase::all_reduce) + ", " + what + ": " + error.what());
     }
     for (const auto& span : spans) {
-      if (!tracer) break;
-      span->details = {{"bucket", std::to_string(b)},
-                       {"bytes", std::to_string(exchange != nullptr ? traffic.bytes / state.replicas()
-                                                                    : static_cast<std::int64_t>(participants.front().buffer.bytes()))},
-                       {"algorithm", json_text(exchange != nullptr ? "rows in use, gathered" : state.cross_device_ops->name())},
-                       {"messages of all replicas", std::to_string(traffic.messages)},
-                       {"bytes of all replicas", std::to_string(traffic.bytes)},
-                       {"variables", gradients ? state.bucket_contents[b] : json_text("moving statistics")}};
+      const std::int64_t bytes =
+          exchange != nullptr ? traffic.bytes / state.replicas() : static_cast<std::int64_t>(participants.front().buffer.bytes());
+      const std::string* algorithm = tracer->text(exchange != nullptr ? "rows in use, gathered" : state.cross_device_ops->name());
+      span->facts = {explain_bucket,
+                     {static_cast<std::int64_t>(b), bytes, Facts::from(algorithm), traffic.messages, traffic.bytes,
+                      gradients ? Facts::from(tracer->text(state.bucket_contents[b])) : 0}};
     }
     spans.clear();
     if (state.inspecting && gradients) state.measure_norm(state.parts.front(), state.parts.front().replica.gpu().communication(), b, true);

@@ -88,6 +88,13 @@ std::string hexadecimal(std::uint64_t word) {
   return text.data();
 }
 
+void explain_barrier(const Facts::Numbers& numbers, Span& span) {
+  const auto& [used, peak, limit, compared, checksum, inspected, unused, neither] = numbers;
+  span.details = {{"memory used", std::to_string(used)}, {"memory peak", std::to_string(peak)}, {"memory limit", std::to_string(limit)}};
+  if (compared != 0) span.details.emplace_back("checksum", json_text(hexadecimal(static_cast<std::uint64_t>(checksum))));
+  if (inspected != 0) span.details.emplace_back("inspected", "true");
+}
+
 }  // namespace
 
 std::vector<std::vector<Fingerprint>> MirroredStep::State::fingerprints(Phase phase) {
@@ -141,40 +148,25 @@ void MirroredStep::barrier() {
   State& state = *state_;
   const Range range("barrier", Range::kNoNumber, static_cast<int>(Phase::barrier));
   state.wait_for_gpus(Phase::barrier);
+  const std::int64_t arrived_ns = state.tracer != nullptr ? state.tracer->now_ns() : 0;
   state.count_times();
   std::vector<std::uint64_t> words;
   if (state.options.check_mirrored) words.assign(state.parts.size(), state.require_mirrored(Phase::barrier));
   if (!state.tracer) return;
-  // A replica arrives when its GPU is done and leaves when all have arrived (and were compared).
   state.trace_figures_of_step();
-  state.tracer->resolve();
-  std::vector<std::int64_t> arrived;
-  for (ReplicaPart& part : state.parts)
-    arrived.push_back(state.tracer->device_end_ns(state.span(Phase::barrier, part.replica.index()).replica));
   if (state.inspecting && words.empty())
     for (const std::vector<Fingerprint>& one : state.fingerprints(Phase::barrier)) words.push_back(combined(one));
-  const std::int64_t now = state.tracer->now_ns();
-  const std::int64_t all_arrived = std::min(now, *std::max_element(arrived.begin(), arrived.end()));
+  std::vector<Tracer::Barrier> barriers;
   for (std::size_t r = 0; r < state.parts.size(); ++r) {
-    Span span = state.span(Phase::barrier, static_cast<int>(r));
-    span.begin_ns = std::min(now, arrived[r]);
-    span.end_ns = now;
     const Arena& arena = state.parts[r].replica.gpu().arena();
-    span.details = {{"memory used", std::to_string(arena.used())},
-                    {"memory peak", std::to_string(arena.peak())},
-                    {"memory limit", std::to_string(arena.limit())}};
-    if (!words.empty()) span.details.emplace_back("checksum", json_text(hexadecimal(words[r])));
-    if (state.inspecting) span.details.emplace_back("inspected", "true");
-    if (!words.empty()) {
-      Span comparing = state.span(Phase::barrier, static_cast<int>(r));
-      comparing.name = "checksums";
-      comparing.depth = 1;
-      comparing.begin_ns = all_arrived;
-      comparing.end_ns = now;
-      state.tracer->host_span(std::move(comparing));
-    }
-    state.tracer->host_span(std::move(span));
+    SpanRecord span = state.span(Phase::barrier, static_cast<int>(r));
+    span.facts = {
+        explain_barrier,
+        {static_cast<std::int64_t>(arena.used()), static_cast<std::int64_t>(arena.peak()), static_cast<std::int64_t>(arena.limit()),
+         !words.empty(), words.empty() ? 0 : static_cast<std::int64_t>(words[r]), state.inspecting}};
+    barriers.push_back({span, !words.empty()});
   }
+  state.tracer->end_step(arrived_ns, barriers);
 }
 
 }  // namespace lockstep

@@ -17,14 +17,6 @@
 #include "step_trace.h"
 
 namespace lockstep {
-namespace {
-
-Span part_of(Span span, const char* name) {
-  span.name = name;
-  return span;
-}
-
-}  // namespace
 
 // Where several batches make an update the earlier ones' gradients wait in a buffer of their own; the last one's bucket takes them along.
 void MirroredStep::State::bucket_ready(ReplicaPart& part, std::size_t bucket) {
@@ -81,9 +73,9 @@ void MirroredStep::local_gradients() {
     const OpContext context = part.replica.compute_context();
     Tracer* tracer = state.step_tracer();
     const Range range("local gradients", r, static_cast<int>(Phase::local_gradients));
-    const Span span = state.span(Phase::local_gradients, r);
+    const SpanRecord span = state.span(Phase::local_gradients, r);
     const DeviceSpan whole(tracer, stream, span);
-    const HostSpan issuing(tracer, part_of(span, "issuing"));
+    const HostSpan issuing(tracer, span.part("issuing"));
 
     const auto share = [&] { return static_cast<double>(part.shard.count) / static_cast<double>(state.x.samples()); };
     if (!part.program) {
@@ -100,12 +92,12 @@ void MirroredStep::local_gradients() {
     const std::unique_ptr<Program, void (*)(Program*)> until_the_end(&program, [](Program* one) { one->watch(nullptr); });
     {
       const Range inner("forward");
-      const DeviceSpan forward(tracer, stream, part_of(span, "forward"));
+      const DeviceSpan forward(tracer, stream, span.part("forward"));
       program.forward(info);
     }
     {
       const Range inner("loss and metrics");
-      const DeviceSpan loss(tracer, stream, part_of(span, "loss and metrics"));
+      const DeviceSpan loss(tracer, stream, span.part("loss and metrics"));
       state.loss->run(context, program, part.label_view, info.global_batch, losses, training);
       if (part.weight_view.defined()) {
         const Tensor gradient = state.loss->from_logits(program) ? program.logits_gradient() : program.output_gradient();
@@ -127,7 +119,7 @@ void MirroredStep::local_gradients() {
     }
     if (!training) return;
     const Range inner("backward");
-    const DeviceSpan backward(tracer, stream, part_of(span, "backward"));
+    const DeviceSpan backward(tracer, stream, span.part("backward"));
     program.backward(info, state.loss->from_logits(program), [&](int variable) {
       const std::int64_t bucket = state.last_variable[static_cast<std::size_t>(variable)];
       if (bucket >= 0) state.bucket_ready(part, static_cast<std::size_t>(bucket));

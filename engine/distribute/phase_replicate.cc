@@ -8,6 +8,14 @@
 #include "range.h"
 
 namespace lockstep {
+namespace {
+
+void explain_traffic(const Facts::Numbers& numbers, Span& span) {
+  span.details.emplace_back("messages of all replicas", std::to_string(numbers[0]));
+  span.details.emplace_back("bytes of all replicas", std::to_string(numbers[1]));
+}
+
+}  // namespace
 
 void MirroredStep::replicate() {
   State& state = *state_;
@@ -27,9 +35,9 @@ void MirroredStep::replicate() {
         part.finished.record(part.replica.gpu().compute());  // initial values were written there
         stream.wait(part.finished);
       });
-      Span span = state.span(Phase::replicate, part.replica.index());
+      SpanRecord span = state.span(Phase::replicate, part.replica.index());
       span.communication = true;
-      spans.push_back(std::make_unique<DeviceSpan>(state.tracer, stream, std::move(span)));
+      spans.push_back(std::make_unique<DeviceSpan>(state.tracer, stream, span));
     }
     Traffic traffic;
     for (const auto& buffer : buffers) {
@@ -42,14 +50,10 @@ void MirroredStep::replicate() {
       traffic.messages += sent.messages;
       traffic.bytes += sent.bytes;
     }
-    for (const auto& span : spans) {
-      span->details = {{"messages of all replicas", std::to_string(traffic.messages)},
-                       {"bytes of all replicas", std::to_string(traffic.bytes)}};
-    }
+    for (const auto& span : spans) span->facts = {explain_traffic, {traffic.messages, traffic.bytes}};
     spans.clear();
     state.wait_for_gpus(Phase::replicate);
     state.phase_times.add_replicate(static_cast<double>(host_clock_ns() - began) * 1e-9);
-    if (state.tracer) state.tracer->resolve();
     if (state.options.check_mirrored) state.require_mirrored(Phase::replicate);
     state.mirrored = true;
   });

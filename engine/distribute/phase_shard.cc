@@ -39,9 +39,13 @@ void check_batch(const Array& x, const Array& y, const Array& weights, const Gra
   loss->check_labels(y, graph.output());
 }
 
-Span staging_span(Span span) {
-  span.name = "staging";
-  return span;
+void explain_mirrored(const Facts::Numbers& /*numbers*/, Span& span) {
+  span.details = {{"bytes", "0"}, {"note", json_text("the variables are mirrored already")}};
+}
+
+void explain_shard(const Facts::Numbers& numbers, Span& span) {
+  constexpr std::array<const char*, 4> kNames = {"first sample", "samples", "global batch", "bytes"};
+  for (std::size_t i = 0; i < kNames.size(); ++i) span.details.emplace_back(kNames[i], std::to_string(numbers[i]));
 }
 
 }  // namespace
@@ -81,12 +85,12 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
         const Stream& stream = part.replica.gpu().compute();
         if (training) part.marks.set(PhaseMarks::begin, stream);
         if (tracer) {
-          Span replicated = state.span(Phase::replicate, r);
-          replicated.details = {{"bytes", "0"}, {"note", json_text("the variables are mirrored already")}};
-          const DeviceSpan nothing_moves(tracer, stream, std::move(replicated));
+          SpanRecord replicated = state.span(Phase::replicate, r);
+          replicated.facts.explain = explain_mirrored;
+          const DeviceSpan nothing_moves(tracer, stream, replicated);
         }
         DeviceSpan span(tracer, stream, state.span(Phase::shard, r));
-        const HostSpan staging(tracer, staging_span(state.span(Phase::shard, r)));
+        const HostSpan staging(tracer, state.span(Phase::shard, r).part("staging"));
         std::size_t x_bytes = 0;
         std::size_t y_bytes = 0;
         std::size_t w_bytes = 0;
@@ -107,18 +111,18 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
           if (program.input().dtype() != state.x.dtype()) throw Error("the model takes samples of another type than x holds.");
 
           unsigned char* pinned = part.staging.next(x_bytes + y_bytes + w_bytes, *state.deadline);
-          host_clock_copy(pinned, static_cast<const unsigned char*>(state.x.raw()) + first * x_row, x_bytes);
+          host_clock_copy(pinned, static_cast<const unsigned char*>(state.x.raw()) + first * x_row, x_bytes, stream.get());
           const OpContext context = part.replica.compute_context();
           ops::upload(context, pinned, program.input());
           part.label_view = Tensor();
           if (y_bytes) {
-            host_clock_copy(pinned + x_bytes, static_cast<const unsigned char*>(state.y.raw()) + first * y_row, y_bytes);
+            host_clock_copy(pinned + x_bytes, static_cast<const unsigned char*>(state.y.raw()) + first * y_row, y_bytes, stream.get());
             part.label_view = Tensor(part.labels.raw(), state.y.shape().sample().batched(part.shard.count), state.y.dtype());
             ops::upload(context, pinned + x_bytes, part.label_view);
           }
           part.weight_view = Tensor();
           if (w_bytes) {
-            host_clock_copy(pinned + x_bytes + y_bytes, state.weights.data<float>() + first, w_bytes);
+            host_clock_copy(pinned + x_bytes + y_bytes, state.weights.data<float>() + first, w_bytes, stream.get());
             part.weight_view = Tensor(part.weights.raw(), {part.shard.count});
             ops::upload(context, pinned + x_bytes + y_bytes, part.weight_view);
           }
@@ -130,10 +134,8 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
             if (exchange) exchange->upload(r, *state.deadline);
         if (training) part.marks.set(PhaseMarks::sharded, stream);
         if (tracer) {
-          span.details = {{"first sample", std::to_string(part.shard.first)},
-                          {"samples", std::to_string(part.shard.count)},
-                          {"global batch", std::to_string(state.x.samples())},
-                          {"bytes", std::to_string(x_bytes + y_bytes + w_bytes)}};
+          span.facts = {explain_shard,
+                        {part.shard.first, part.shard.count, state.x.samples(), static_cast<std::int64_t>(x_bytes + y_bytes + w_bytes)}};
         }
       },
       *state.deadline);

@@ -3,6 +3,15 @@
 #include "range.h"
 
 namespace lockstep {
+namespace {
+
+void explain_update(const Facts::Numbers& numbers, Span& span) {
+  span.details = {{"optimizer", json_text(Facts::text(numbers[0]))},
+                  {"iteration", std::to_string(numbers[1])},
+                  {"learning rate", std::to_string(Facts::real(numbers[2]))}};
+}
+
+}  // namespace
 
 void MirroredStep::update() {
   State& state = *state_;
@@ -15,13 +24,13 @@ void MirroredStep::update() {
         stream.wait(part.reduced);
         const Range range("update", r, static_cast<int>(Phase::update));
         part.marks.set(PhaseMarks::summed, stream);
-        Span span = state.span(Phase::update, r);
+        SpanRecord span = state.span(Phase::update, r);
         if (state.tracer) {
-          span.details = {{"optimizer", json_text(state.optimizer->name())},
-                          {"iteration", std::to_string(state.step())},
-                          {"learning rate", std::to_string(state.optimizer->learning_rate(state.step()))}};
+          span.facts = {explain_update,
+                        {Facts::from(state.tracer->text(state.optimizer->name())), state.step(),
+                         Facts::from(static_cast<double>(state.optimizer->learning_rate(state.step())))}};
         }
-        const DeviceSpan device_span(state.step_tracer(), stream, std::move(span));
+        const DeviceSpan device_span(state.step_tracer(), stream, span);
         state.optimizer->update(part.replica.compute_context(), part.replica.variables(), state.step());
         part.marks.set(PhaseMarks::updated, stream);
       },

@@ -11,28 +11,52 @@
 
 namespace lockstep {
 
-void TracedLayers::begin(const LayerImpl& layer, bool backward, std::size_t live_bytes) {
-  Span span = span_;
-  span.name = layer.name();
-  span.details = {{"layer", json_text(layer.name())},
-                  {"class", json_text(layer.class_name())},
-                  {"direction", backward ? "\"backward\"" : "\"forward\""},
+namespace {
+
+void explain_layer(const Facts::Numbers& numbers, Span& span) {
+  const auto& [name, class_name, backward, live_bytes, one, two, three, four] = numbers;
+  span.name = Facts::text(name);
+  span.details = {{"layer", json_text(span.name)},
+                  {"class", json_text(Facts::text(class_name))},
+                  {"direction", backward != 0 ? "\"backward\"" : "\"forward\""},
                   {"live bytes", std::to_string(live_bytes)}};
-  tracer_->begin_device_span(*stream_, std::move(span));
+}
+
+void explain_message(const Facts::Numbers& numbers, Span& span) {
+  const auto& [bucket, from, to, round, chunk, chunks, bytes, adds] = numbers;
+  span.name = std::to_string(from) + " -> " + std::to_string(to) + (chunks > 1 ? " chunk " + std::to_string(chunk) : std::string());
+  span.details = {{"bucket", std::to_string(bucket)}, {"from", std::to_string(from)},        {"to", std::to_string(to)},
+                  {"round", std::to_string(round)},   {"chunk", std::to_string(chunk)},      {"chunks", std::to_string(chunks)},
+                  {"bytes", std::to_string(bytes)},   {"adds", adds != 0 ? "true" : "false"}};
+}
+
+void explain_loss(const Facts::Numbers& numbers, Span& span) {
+  const auto& [known, sum, samples, one, two, three, four, five] = numbers;
+  if (known != 0) {
+    span.details.emplace_back("loss", json_number(Facts::real(sum) / static_cast<double>(samples)));
+    span.details.emplace_back("loss sum", json_number(Facts::real(sum)));
+  }
+  span.details.emplace_back("samples", std::to_string(samples));
+}
+
+}  // namespace
+
+void TracedLayers::begin(const LayerImpl& layer, bool backward, std::size_t live_bytes) {
+  SpanRecord span = span_;
+  span.facts = {explain_layer,
+                {Facts::from(tracer_->text(layer.name())), Facts::from(tracer_->text(layer.class_name())), backward,
+                 static_cast<std::int64_t>(live_bytes)}};
+  tracer_->begin_device_span(*stream_, span);
 }
 
 void TracedMessages::begin(const Message& message, const Stream& stream, const Tensor& place) {
-  Span span = span_;
+  SpanRecord span = span_;
   span.replica = first_replica_ + message.to;
   span.communication = true;
-  const int from = first_replica_ + message.from;
-  span.name = std::to_string(from) + " -> " + std::to_string(span.replica) +
-              (message.chunks > 1 ? " chunk " + std::to_string(message.chunk) : std::string());
-  span.details = {{"bucket", std::to_string(bucket_)},      {"from", std::to_string(from)},
-                  {"to", std::to_string(span.replica)},     {"round", std::to_string(message.round)},
-                  {"chunk", std::to_string(message.chunk)}, {"chunks", std::to_string(message.chunks)},
-                  {"bytes", std::to_string(message.bytes)}, {"adds", message.adds ? "true" : "false"}};
-  tracer_->begin_device_span(stream, std::move(span));
+  span.facts = {explain_message,
+                {static_cast<std::int64_t>(bucket_), first_replica_ + message.from, span.replica, message.round, message.chunk,
+                 message.chunks, static_cast<std::int64_t>(message.bytes), message.adds}};
+  tracer_->begin_device_span(stream, span);
   read("before", stream, place);
 }
 
@@ -92,21 +116,19 @@ void MirroredStep::State::trace_samples() {
   if (tracer == nullptr || mode != Mode::training || by_hand || tracer->samples_to_keep() <= 0) return;
   const int first_replica = place().first_replica;
   for (std::size_t r = 0; r < shards.size(); ++r) {
-    tracer->add_samples(
-        samples_json({step(), first_replica + static_cast<int>(r), shards[r].first, shards[r].count, tracer->samples_to_keep()}, x, y));
+    tracer->add_samples({step(), first_replica + static_cast<int>(r), shards[r].first, shards[r].count, tracer->samples_to_keep()}, x, y);
   }
 }
 
 // Everything is done, and nothing of it is overwritten yet: what was copied to the host on the way is read.
 void MirroredStep::State::trace_figures_of_step() {
   for (ReplicaPart& part : parts) {
+    const int replica = span(Phase::local_gradients, part.replica.index()).replica;
+    const bool known = part.program && !by_hand;
+    const double sum = known ? part.loss_sum.value() - part.loss_before : 0;
+    tracer->add_facts(Phase::local_gradients, replica, {explain_loss, {known, Facts::from(sum), part.shard.count}});
+    if (!inspecting) continue;
     Details details;
-    if (part.program && !by_hand) {
-      const double sum = part.loss_sum.value() - part.loss_before;
-      details.emplace_back("loss", json_number(sum / static_cast<double>(part.shard.count)));
-      details.emplace_back("loss sum", json_number(sum));
-    }
-    details.emplace_back("samples", std::to_string(part.shard.count));
     if (part.losses_read != nullptr)
       details.emplace_back("losses", json_floats(part.losses_read, std::min<std::int64_t>(kLossesShown, part.shard.count)));
     double squares = 0;
@@ -121,7 +143,7 @@ void MirroredStep::State::trace_figures_of_step() {
       details.emplace_back("gradient norm", json_number(std::sqrt(squares)));
       details.emplace_back("gradient norm by bucket", "[" + by_bucket + "]");
     }
-    tracer->add_details(Phase::local_gradients, span(Phase::local_gradients, part.replica.index()).replica, details);
+    tracer->add_details(Phase::local_gradients, replica, std::move(details));
   }
   double squares = 0;
   std::string by_bucket;

@@ -14,21 +14,21 @@ namespace lockstep {
 // Layers as spans of the replica's compute stream.
 class TracedLayers : public LayerWatcher {
  public:
-  TracedLayers(Tracer& tracer, const Stream& stream, Span span) : tracer_(&tracer), stream_(&stream), span_(std::move(span)) {}
+  TracedLayers(Tracer& tracer, const Stream& stream, const SpanRecord& span) : tracer_(&tracer), stream_(&stream), span_(span) {}
   void begin(const LayerImpl& layer, bool backward, std::size_t live_bytes) override;
   void end() override { tracer_->end_device_span(*stream_); }
 
  private:
   Tracer* tracer_;
   const Stream* stream_;
-  Span span_;
+  SpanRecord span_;
 };
 
 // Messages as spans of the receiver's communication stream, with the first elements that the receiver has before and behind each.
 class TracedMessages : public MessageWatcher {
  public:
-  TracedMessages(Tracer& tracer, Span span, std::size_t bucket, int first_replica, bool partial_sums)
-      : tracer_(&tracer), span_(std::move(span)), bucket_(bucket), first_replica_(first_replica), partial_sums_(partial_sums) {}
+  TracedMessages(Tracer& tracer, const SpanRecord& span, std::size_t bucket, int first_replica, bool partial_sums)
+      : tracer_(&tracer), span_(span), bucket_(bucket), first_replica_(first_replica), partial_sums_(partial_sums) {}
   void begin(const Message& message, const Stream& stream, const Tensor& place) override;
   void end(const Message& message, const Stream& stream, const Tensor& place) override;
 
@@ -38,7 +38,7 @@ class TracedMessages : public MessageWatcher {
   void read(const char* name, const Stream& stream, const Tensor& place);
 
   Tracer* tracer_;
-  Span span_;
+  SpanRecord span_;
   std::size_t bucket_;
   int first_replica_;
   bool partial_sums_;

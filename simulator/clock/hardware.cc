@@ -34,7 +34,8 @@ Hardware::Hardware(const Machine& machine, Timeline& timeline, int devices, std:
   }
   for (int n = 0; n * machine.gpus_per_node < devices; ++n) {
     const int in = timeline.add_resource();
-    nodes_.push_back({in, timeline.add_resource()});
+    const int out = timeline.add_resource();
+    nodes_.push_back({in, out, timeline.add_resource()});
   }
 }
 
@@ -59,8 +60,7 @@ Task Hardware::copy(int device, int from, int to, double bytes) const {
   Task task;
   if (from == to && from != kHost) return kernel(from, Kind::streaming, Arithmetic::fp32, 0, 2 * bytes);
   if (from == kHost && to == kHost) {
-    task.fixed = host_copy(bytes);
-    return task;
+    return host_copy(device, bytes);
   }
   const bool far = from != kHost && to != kHost && node_of(from) != node_of(to);
   const Link& link = from == kHost || to == kHost ? machine_.host_link : far ? machine_.network : machine_.peer_link;
@@ -103,6 +103,13 @@ Task Hardware::collective(int device, const CollectiveTime& time, double bytes) 
   return task;
 }
 
-Time Hardware::host_copy(double bytes) const { return static_cast<Time>(std::ceil(at_rate(bytes, machine_.host_copy_gb_s * 1e9))); }
+Task Hardware::host_copy(int device, double bytes) const {
+  Task task;
+  task.body = at_rate(bytes, machine_.host_copy_gb_s * 1e9);
+  if (machine_.host_copies_gb_s > 0)
+    task.demand(nodes_[static_cast<std::size_t>(node_of(device))].host_memory,
+                std::min(1.0, machine_.host_copy_gb_s / machine_.host_copies_gb_s));
+  return task;
+}
 
 }  // namespace lockstep::clock

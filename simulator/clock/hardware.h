@@ -25,7 +25,7 @@ class Hardware {
 
   Time launch() const { return launch_; }  // the host's
   Time call() const { return call_; }
-  Time host_copy(double bytes) const;
+  Task host_copy(int device, double bytes) const;  // by a thread of the host, on the node of this device
   const Machine& machine() const { return machine_; }
 
  private:
@@ -35,7 +35,7 @@ class Hardware {
     double slowdown = 1;
   };
   struct Node {
-    int in = 0, out = 0;
+    int in = 0, out = 0, host_memory = 0;
   };
   const Card& card(int device) const { return cards_[static_cast<std::size_t>(device)]; }
   int node_of(int device) const { return device / machine_.gpus_per_node; }

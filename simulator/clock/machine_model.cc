@@ -131,6 +131,7 @@ Machine parse(const Json& file, const std::string& name) {
   machine.launch_us = read.number("host.launch_us");
   machine.call_us = read.number("host.call_us");
   machine.host_copy_gb_s = read.number("host.copy_gb_s");
+  machine.host_copies_gb_s = read.number("host.all_copies_gb_s", 0);
   machine.host_link = read_link(read, "links.host");
   machine.peer_link = machine.gpus_per_node > 1 ? read_link(read, "links.peer") : machine.host_link;
   machine.network = json["links"].contains("network") ? read_link(read, "links.network") : machine.host_link;

@@ -59,6 +59,7 @@ struct Machine {
   double launch_us = 0;                                  // of the host, for a kernel or a copy
   double call_us = 0;                                    // of the host, for what launches nothing: events
   double host_copy_gb_s = 0;                             // of a host thread
+  double host_copies_gb_s = 0;                           // of all of a node's together; 0: as many as there are
   Link host_link, peer_link, network;                    // network: of a node, all its adapters
   std::array<double, 3> nccl_base_us{};                  // by protocol
   std::array<double, 3> nccl_bandwidth{};                // by protocol: a part of the bus bandwidth; 0: not used there

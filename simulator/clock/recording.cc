@@ -72,7 +72,7 @@ void Recording::append(const Place& place, const Task& task, int host, int devic
   for (const Place& one : task.after) {
     if (const Place here = local(one); here.lane >= 0) body.task.after.push_back(here);
   }
-  body.task.tag = static_cast<std::uint32_t>(task.body > 0 ? Tag::kernel : Tag::none);
+  body.task.tag = static_cast<std::uint32_t>(task.body > 0 && device >= 0 ? Tag::kernel : Tag::none);
   if (task.meeting != nullptr) {
     const auto [found, fresh] = meetings_.try_emplace(task.meeting.get(), task.meeting, static_cast<int>(meetings_.size()));
     if (fresh) expected_.push_back(task.meeting->expected);
@@ -89,8 +89,21 @@ void Recording::append(const Place& place, const Task& task, int host, int devic
   ++tasks_;
 }
 
+// Where two things happen at once the lane with the lower number comes first. Threads record in whatever order they come, so what counts is
+// the order in which the program made its lanes.
+std::vector<int> Recording::lanes_in_order() const {
+  std::vector<std::pair<int, int>> made;
+  for (const auto& [original, here] : lanes_) made.emplace_back(original, here.number);
+  std::sort(made.begin(), made.end());
+  std::vector<int> rank(made.size());
+  for (std::size_t i = 0; i < made.size(); ++i) rank[static_cast<std::size_t>(made[i].second)] = static_cast<int>(i);
+  return rank;
+}
+
 Recording::Outcome Recording::play(const Machine& node, const Plan& plan) const {
   Timeline timeline;
+  const std::vector<int> rank = lanes_in_order();
+  const auto lane_of = [&](const Place& place) { return rank[static_cast<std::size_t>(place.lane)]; };
   const auto lanes = static_cast<int>(lanes_.size()), hosts = static_cast<int>(hosts_.size());
   std::vector<std::shared_ptr<Meeting>> meetings;
   for (const int expected : expected_) {
@@ -129,7 +142,7 @@ Recording::Outcome Recording::play(const Machine& node, const Plan& plan) const 
           timeline.spend(host, item.time);
           break;
         case Kind::wait_place:
-          timeline.wait(host, Place{first_lane + item.place.lane, item.place.task});
+          timeline.wait(host, Place{first_lane + lane_of(item.place), item.place.task});
           break;
         case Kind::wait_stamp:
           timeline.wait(host, marks[item.what]);
@@ -150,14 +163,14 @@ Recording::Outcome Recording::play(const Machine& node, const Plan& plan) const 
             task.demands[static_cast<std::size_t>(d)].resource += first_resource;
           if (task.engine >= 0 && body.collective < 0) task.engine += first_engine;
           task.after = body.task.after;
-          for (Place& place : task.after) place.lane += first_lane;
+          for (Place& place : task.after) place.lane = first_lane + lane_of(place);
           task.tag = body.task.tag;
           if (body.meeting >= 0) task.meeting = meetings[static_cast<std::size_t>(body.meeting)];
           if (n == plan.slow_node && body.device == plan.slow_device && body.collective < 0) {
             task.body *= plan.slowdown;
             task.fixed = static_cast<Time>(static_cast<double>(task.fixed) * plan.slowdown);
           }
-          timeline.append(first_lane + item.place.lane, std::move(task), host);
+          timeline.append(first_lane + lane_of(item.place), std::move(task), host);
           break;
         }
       }
@@ -167,7 +180,7 @@ Recording::Outcome Recording::play(const Machine& node, const Plan& plan) const 
   // What the first GPU does is watched.
   std::vector<bool> watched(static_cast<std::size_t>(lanes), false);
   for (const Item& item : items_) {
-    if (item.kind == Kind::append && bodies_[item.what].device == 0) watched[static_cast<std::size_t>(item.place.lane)] = true;
+    if (item.kind == Kind::append && bodies_[item.what].device == 0) watched[static_cast<std::size_t>(lane_of(item.place))] = true;
   }
   Spans kernels, collectives, waits;
   timeline.on_done = [&](int lane, std::uint64_t, std::uint32_t tag, Time begin, Time end) {

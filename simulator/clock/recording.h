@@ -23,6 +23,7 @@ class Recording {
   void wait(int host, const Place& place);
   void wait(int host, const StampPtr& stamp);
   void mark(int host, const StampPtr& stamp);
+  // `device`: -1 for what a host thread does by itself.
   void append(const Place& place, const Task& task, int host, int device, const CollectiveShape* collective);
 
   std::size_t tasks() const { return tasks_; }
@@ -66,6 +67,7 @@ class Recording {
     int collective = -1;
   };
   int local_host(int host);
+  std::vector<int> lanes_in_order() const;
   Place local(const Place& place) const;  // lane -1: from before the recording
 
   std::vector<Item> items_;

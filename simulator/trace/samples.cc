@@ -54,16 +54,25 @@ std::vector<unsigned char> shrunk(const float* pixels, int height, int width, in
 
 }  // namespace
 
-std::string samples_json(const ShardSamples& which, const Array& x, const Array& y) {
+KeptSamples keep_samples(const ShardSamples& which, const Array& x, const Array& y) {
+  KeptSamples kept{which, x.slice(which.first, std::min<std::int64_t>(which.most, which.count)), {}};
+  if (!y.empty()) kept.y = y.slice(which.first, std::min(which.count, kMostLabels));
+  return kept;
+}
+
+std::string samples_json(const ShardSamples& which, const Array& x, const Array& y) { return samples_json(keep_samples(which, x, y)); }
+
+std::string samples_json(const KeptSamples& kept) {
+  const auto& [which, x, y] = kept;
   nlohmann::json json = {{"step", which.step}, {"replica", which.replica}, {"first", which.first}, {"count", which.count}};
-  const std::int64_t shown = std::min<std::int64_t>(which.most, which.count);
+  const std::int64_t shown = x.samples();
   nlohmann::json& labels = json["labels"] = nlohmann::json::array();
   if (!y.empty() && y.size() == y.samples()) {
-    for (std::int64_t i = 0; i < std::min(which.count, kMostLabels); ++i) {
+    for (std::int64_t i = 0; i < y.samples(); ++i) {
       if (y.dtype() == DType::int32)
-        labels.push_back(y.data<std::int32_t>()[which.first + i]);
+        labels.push_back(y.data<std::int32_t>()[i]);
       else
-        labels.push_back(y.data<float>()[which.first + i]);
+        labels.push_back(y.data<float>()[i]);
     }
   }
   const Shape sample = x.shape().sample();
@@ -71,7 +80,7 @@ std::string samples_json(const ShardSamples& which, const Array& x, const Array&
   nlohmann::json rows = nlohmann::json::array();
   if (x.dtype() == DType::int32) {
     for (std::int64_t i = 0; i < shown; ++i) {
-      const std::int32_t* tokens = x.data<std::int32_t>() + (which.first + i) * row;
+      const std::int32_t* tokens = x.data<std::int32_t>() + i * row;
       const std::int32_t* begin = std::find_if(tokens, tokens + row, [](std::int32_t token) { return token != 0; });  // behind the padding
       rows.push_back(std::vector<std::int32_t>(begin, begin + std::min<std::int64_t>(kMostTokens, tokens + row - begin)));
     }
@@ -81,7 +90,7 @@ std::string samples_json(const ShardSamples& which, const Array& x, const Array&
   const bool picture = sample.rank() == 3 && (sample[2] == 1 || sample[2] == 3) && sample[0] > 1 && sample[1] > 1;
   if (!picture) {
     for (std::int64_t i = 0; i < shown; ++i) {
-      const float* values = x.data<float>() + (which.first + i) * row;
+      const float* values = x.data<float>() + i * row;
       rows.push_back(std::vector<float>(values, values + std::min(row, kMostNumbers)));
     }
     json["numbers"] = std::move(rows);
@@ -89,7 +98,7 @@ std::string samples_json(const ShardSamples& which, const Array& x, const Array&
   }
   const auto height = static_cast<int>(sample[0]), width = static_cast<int>(sample[1]), channels = static_cast<int>(sample[2]);
   const int step = std::max(1, (std::max(height, width) + kMostPixels - 1) / kMostPixels);
-  const float* first = x.data<float>() + which.first * row;
+  const float* first = x.data<float>();
   const Range range = range_of(first, std::min<std::int64_t>(shown, 4) * row);
   for (std::int64_t i = 0; i < shown; ++i) rows.push_back(base64(shrunk(first + i * row, height, width, channels, step, range)));
   json["pictures"] = {{"height", height / step}, {"width", width / step}, {"channels", channels}, {"data", std::move(rows)}};

@@ -21,4 +21,12 @@ struct ShardSamples {
 //   "numbers": [[...], ...]                                                       the first few of each
 std::string samples_json(const ShardSamples& which, const Array& x, const Array& y);
 
+// The same in two halves: a quick copy of what is kept, and the text.
+struct KeptSamples {
+  ShardSamples which;
+  Array x, y;  // from which.first on
+};
+KeptSamples keep_samples(const ShardSamples& which, const Array& x, const Array& y);
+std::string samples_json(const KeptSamples& kept);
+
 }  // namespace lockstep

@@ -28,7 +28,8 @@ TEST(Buckets, CoverTheFlatGradientsInReadyOrder) {
     const VariableLayout layout = random_layout(random);
     const auto limit = static_cast<std::int64_t>(1 + random() % 20000);
     const auto first_limit = static_cast<std::int64_t>(1 + random() % 5000);
-    const std::vector<Bucket> buckets = make_buckets(layout, limit, first_limit);
+    const auto smallest = static_cast<std::int64_t>(random() % 30000);
+    const std::vector<Bucket> buckets = make_buckets(layout, limit, first_limit, smallest);
     std::int64_t next = 0;
     std::vector<int> variables;
     for (std::size_t b = 0; b < buckets.size(); ++b) {
@@ -41,7 +42,8 @@ TEST(Buckets, CoverTheFlatGradientsInReadyOrder) {
         variables.push_back(v);
       }
       const std::int64_t bytes = buckets[b].count * 4;
-      const std::int64_t size = b == 0 ? first_limit : limit;
+      const std::int64_t left = (layout.trainable_elements() - buckets[b].first) * 4;
+      const std::int64_t size = std::min(std::max(smallest, left / 2), b == 0 ? first_limit : limit);
       if (b + 1 < buckets.size()) {
         ASSERT_GE(bytes, size) << "a bucket was closed before it was full";
       }
@@ -53,6 +55,21 @@ TEST(Buckets, CoverTheFlatGradientsInReadyOrder) {
     ASSERT_EQ(next, layout.trainable_elements());
     ASSERT_EQ(variables, layout.ready_order());
   }
+}
+
+// The gradients of the last bucket are ready when nothing is left to hide them behind.
+TEST(Buckets, ShrinkTowardsTheEndOfBackward) {
+  std::vector<VariableSpec> specs(300);
+  std::vector<int> ready;
+  for (int v = 0; v < 300; ++v) {
+    specs[static_cast<std::size_t>(v)].name = "v" + std::to_string(v);
+    specs[static_cast<std::size_t>(v)].shape = {25 << 10};  // 100 KiB
+    ready.insert(ready.begin(), v);
+  }
+  const std::vector<Bucket> buckets = make_buckets(VariableLayout(specs, ready), 4 << 20, 1 << 20);
+  std::vector<std::int64_t> kib;
+  for (const Bucket& bucket : buckets) kib.push_back(bucket.count * 4 >> 10);
+  EXPECT_EQ(kib, (std::vector<std::int64_t>{1100, 4100, 4100, 4100, 4100, 4100, 4100, 2200, 1100, 500, 300, 200}));
 }
 
 TEST(Buckets, ALayoutWithoutTrainableVariablesHasNone) {

@@ -50,8 +50,13 @@ const Span* find(const std::vector<Span>& spans, std::int64_t step, int replica,
   return found;
 }
 
-TEST(Trace, EveryStepAndReplicaHasSixPhasesInOrder) {
-  Tracer tracer;
+// With what virtual events know, and with what those of real GPUs do.
+class TraceTimes : public ::testing::TestWithParam<EventTimes> {};
+INSTANTIATE_TEST_SUITE_P(Events, TraceTimes, ::testing::Values(EventTimes::absolute_where_known, EventTimes::differences),
+                         [](const auto& which) { return which.param == EventTimes::differences ? "Differences" : "Absolute"; });
+
+TEST_P(TraceTimes, EveryStepAndReplicaHasSixPhasesInOrder) {
+  Tracer tracer(TraceClock::host, GetParam());
   trace_some_steps(tracer);
   const std::vector<Span> spans = tracer.spans();
   for (std::int64_t step = 1; step <= kSteps; ++step) {
@@ -84,8 +89,8 @@ TEST(Trace, EveryStepAndReplicaHasSixPhasesInOrder) {
   }
 }
 
-TEST(Trace, SlicesOfOneTrackNestOrFollowOneAnother) {
-  Tracer tracer;
+TEST_P(TraceTimes, SlicesOfOneTrackNestOrFollowOneAnother) {
+  Tracer tracer(TraceClock::host, GetParam());
   trace_some_steps(tracer);
   std::map<std::tuple<int, bool, bool>, std::vector<Span>> tracks;
   for (const Span& span : tracer.spans()) tracks[{span.replica, span.host, span.communication}].push_back(span);
@@ -196,14 +201,14 @@ TEST(Trace, AFileThatCannotBeWrittenIsAnErrorAndLeavesNothingBehind) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Trace, DeviceSpansLieBetweenTheirHostCalls) {
+TEST_P(TraceTimes, DeviceSpansLieBetweenTheirHostCalls) {
   Gpus gpus = logical_gpus(1);
-  Tracer tracer;
+  Tracer tracer(TraceClock::host, GetParam());
   Stream& stream = gpus.pointers[0]->compute();
   const Buffer memory = gpus.pointers[0]->arena().allocate(1 << 22, "test");
   for (int i = 0; i < 20; ++i) {
     const std::int64_t before = tracer.now_ns();
-    Span span;
+    SpanRecord span;
     span.step = i;
     tracer.begin_device_span(stream, span);
     ops::fill({gpus.pointers[0], &stream, {}}, 1.0F, Tensor(memory.raw(), {1 << 20}));
@@ -218,6 +223,41 @@ TEST(Trace, DeviceSpansLieBetweenTheirHostCalls) {
     EXPECT_EQ(tracer.device_end_ns(0), found.end_ns);
   }
   EXPECT_THROW(tracer.end_device_span(stream), Error);
+}
+
+// What a step pays for: nothing of a trace is computed before somebody asks for it, and long recordings do not pile up.
+TEST(Trace, ManyStepsAreAllThere) {
+  Gpus gpus = logical_gpus(1);
+  Tracer tracer;
+  const Stream& stream = gpus.pointers[0]->compute();
+  constexpr std::int64_t kMany = 200;
+  for (std::int64_t step = 1; step <= kMany; ++step) {
+    tracer.begin_step(step);
+    SpanRecord update;
+    update.phase = Phase::update;
+    update.step = step;
+    update.facts = {[](const Facts::Numbers& numbers, Span& span) { span.details.emplace_back("number", std::to_string(numbers[3])); },
+                    {0, 0, 0, 7 * step}};
+    tracer.begin_device_span(stream, update);
+    tracer.end_device_span(stream);
+    stream.synchronize();
+    SpanRecord barrier = update;
+    barrier.phase = Phase::barrier;
+    barrier.facts = {};
+    tracer.end_step(tracer.now_ns(), {{barrier, false}});
+  }
+  std::int64_t last = 0;
+  std::map<Phase, std::int64_t> seen;
+  for (const Span& span : tracer.spans()) {
+    EXPECT_EQ(span.step, ++seen[span.phase]);
+    EXPECT_GE(span.begin_ns, last);
+    last = span.phase == Phase::barrier ? span.end_ns : last;
+    if (span.phase == Phase::update) {
+      EXPECT_EQ(*span.detail("number"), std::to_string(7 * span.step));
+    }
+  }
+  EXPECT_EQ(seen[Phase::update], kMany);
+  EXPECT_EQ(seen[Phase::barrier], kMany);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ inline std::int64_t host_clock_ns() {
 inline void host_clock_post(const void* /*where*/) {}
 inline void host_clock_meet(const void* /*where*/) {}
 inline void host_clock_settle() {}
-inline void host_clock_copy(void* to, const void* from, std::size_t bytes) { std::memcpy(to, from, bytes); }
+inline void host_clock_copy(void* to, const void* from, std::size_t bytes, cudaStream_t /*stream*/) { std::memcpy(to, from, bytes); }
 inline bool event_clock_ns(cudaEvent_t /*event*/, std::int64_t* /*ns*/) { return false; }
 
 }  // namespace lockstep

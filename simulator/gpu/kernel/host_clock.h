@@ -19,8 +19,9 @@ void host_clock_post(const void* where);  // "I have come so far"; a thread's la
 void host_clock_meet(const void* where);  // the calling thread goes on no earlier than the others posted there
 void host_clock_settle();                 // nobody else is at work: the model may go on to where the calling thread is
 
-// memcpy of a tensor's bytes, which takes the host's time; where nothing is computed nothing is copied either.
-void host_clock_copy(void* to, const void* from, std::size_t bytes);
+// memcpy of a tensor's bytes, for an upload on this stream; it takes the host's time, and threads share what the host's memory gives. Where
+// nothing is computed nothing is copied either.
+void host_clock_copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream);
 
 // When a recorded event, which has happened, happened on the clock above; false where only differences between events are known.
 bool event_clock_ns(cudaEvent_t event, std::int64_t* ns);

@@ -29,9 +29,9 @@ void host_clock_settle() {
   if (sim::ModelClock* const model = model_clock()) model->host_ns();
 }
 
-void host_clock_copy(void* to, const void* from, std::size_t bytes) {
+void host_clock_copy(void* to, const void* from, std::size_t bytes, cudaStream_t stream) {
   if (!sim::no_math()) std::memcpy(to, from, bytes);
-  if (sim::ModelClock* const model = model_clock()) model->host_copies(static_cast<double>(bytes));
+  if (sim::ModelClock* const model = model_clock()) model->host_copies(stream, static_cast<double>(bytes));
 }
 
 bool event_clock_ns(cudaEvent_t event, std::int64_t* ns) {

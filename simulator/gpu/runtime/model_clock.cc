@@ -81,9 +81,12 @@ int ModelClock::lane(const Stream* stream) {
   return found->second;
 }
 
+// With a lane for what the host copies before it issues there. Lanes are numbered as streams are made, never as threads come.
 void ModelClock::created(const Stream* stream) {
   const std::lock_guard lock(mutex_);
   timeline_.free_lane(lane(stream));
+  const auto [found, fresh] = copy_lanes_.try_emplace(stream, -1);
+  if (fresh) found->second = timeline_.add_lane();
 }
 
 void ModelClock::created(const Event* event) {
@@ -197,9 +200,18 @@ void ModelClock::spend(int who, clock::Time time) {
   timeline_.spend(who, time);
 }
 
-void ModelClock::host_copies(double bytes) {
+void ModelClock::host_copies(const Stream* stream, double bytes) {
   const std::lock_guard lock(mutex_);
-  spend(host(), hardware_.host_copy(bytes));
+  const auto found = copy_lanes_.find(stream);
+  if (found == copy_lanes_.end()) return;
+  const int me = host();
+  const clock::Task task = hardware_.host_copy(stream->device, bytes);
+  const clock::Place place = timeline_.append(found->second, task, me);
+  if (recording_ != nullptr) {
+    recording_->append(place, task, me, -1, nullptr);
+    recording_->wait(me, place);
+  }
+  timeline_.wait(me, place);
 }
 
 void ModelClock::host_posts(const void* where) {

@@ -42,7 +42,7 @@ class ModelClock {
 
   // The calling thread.
   void host_waits(const Moment& moment);
-  void host_copies(double bytes);
+  void host_copies(const Stream* stream, double bytes);
   void host_posts(const void* where);  // see host_clock.h
   void host_meets(const void* where);
   std::int64_t host_ns();
@@ -69,7 +69,7 @@ class ModelClock {
   std::mutex mutex_;
   clock::Timeline timeline_;
   clock::Hardware hardware_;
-  std::unordered_map<const Stream*, int> lanes_;
+  std::unordered_map<const Stream*, int> lanes_, copy_lanes_;
   std::unordered_map<const Event*, clock::StampPtr> stamps_;
   std::unordered_map<const Gate*, Met> meetings_;
   std::unordered_map<const void*, std::map<int, clock::StampPtr>> posts_;  // by place and host: the latest

@@ -230,7 +230,7 @@ function allReducePanel(step) {
         const [x1, y1, cx, cy, x2, y2] = path(message.args.from, message.args.to), u = 1 - ease;
         const x = u * u * x1 + 2 * u * ease * cx + ease * ease * x2, y = u * u * y1 + 2 * u * ease * cy + ease * ease * y2;
         moving.append(
-            svg("rect", {x: x - 21, y: y - 10, width: 42, height: 20, rx: 10, fill: colour(3)}),
+            svg("rect", {x: x - 27, y: y - 10, width: 54, height: 20, rx: 10, fill: colour(3)}),
             svg("text", {x, y: y + 4, "text-anchor": "middle", style: {fill: "var(--on-phase)", "font-size": "10.5px"}},
                 chunks > 1 && !gathered ? "chunk " + message.args.chunk :
                     message.args.adds   ? "add" :

@@ -89,7 +89,7 @@ function gradientsPanel(step) {
           "3  Local gradients", "Every replica runs forward and backward on its own samples, all at the same time.",
           "Gradients are weighted by samples / global batch, so that their sum is the gradient of the whole batch. " +
               "As soon as a bucket is full it can leave, while backward goes on.",
-          [["layers", grouped(layers.length)], ["buckets", buckets.length + ", " + bytes(total)]]),
+          [["layers", shown.length && shown.length < layers.length ? shown.length + " at work, of " + layers.length : grouped(layers.length)], ["buckets", buckets.length + ", " + bytes(total)]]),
       html(
           "div", {class: "picture scrolls", style: {"max-height": "360px"}},
           shown.length ? picture : html("p", {class: "note"}, "This step ran as CUDA graphs, in which layers can't be told apart."),

@@ -42,7 +42,7 @@ function shardPanel(step) {
       svg("svg", {width: "100%", height: 46, role: "img", "aria-label": "The global batch, cut into " + plural(shards.length, "shard")});
   const pieces = shards.map((shard, i) => {
     const from = (100 * shard.args["first sample"]) / global, size = (100 * shard.args.samples) / global;
-    const rect = svg("rect", {x: from + "%", y: 18, width: size + "%", height: 20, rx: 4, fill: "var(--p1)", opacity: i % 2 ? 0.62 : 1});
+    const rect = svg("rect", {x: from + "%", y: 18, width: size + "%", height: 20, rx: 4, fill: "var(--p1)", opacity: i % 2 ? 0.75 : 1});
     const group =
         svg("g", {}, rect,
             svg("text", {x: from + size / 2 + "%", y: 32, "text-anchor": "middle", style: {fill: "var(--on-phase)"}},

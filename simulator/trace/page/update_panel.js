@@ -58,6 +58,7 @@ function barrierPanel(step) {
   const sums = barriers.map((span) => span.args.checksum), known = sums.every((sum) => sum !== undefined);
   const same = known && sums.every((sum) => sum === sums[0]);
   const begin = Math.min(...barriers.map((span) => span.begin)), arrived = Math.max(...barriers.map((span) => span.begin));
+  const comparing = step.spans.find((span) => span.phase === 5 && span.name === "checksums");
   const marks = [], from = Math.min(begin, step.phases[4].begin), end = arrived + 0.12 * (arrived - from);
   const line = (span) => {
     const arrive = share(span.begin, from, end),
@@ -88,7 +89,7 @@ function barrierPanel(step) {
             [
               ["first to arrive", "replica " + (barriers.reduce((a, b) => (b.begin < a.begin ? b : a), barriers[0]) || {}).replica],
               ["last to arrive", "replica " + (barriers.reduce((a, b) => (b.begin > a.begin ? b : a), barriers[0]) || {}).replica]
-            ]),
+            ].concat(comparing ? [["comparing checksums", duration(comparing.end - comparing.begin)]] : [])),
         html(
             "div", {class: "picture"}, html("div", {class: "card"}, table),
             known ? html(
