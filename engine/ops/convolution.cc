@@ -82,7 +82,7 @@ std::optional<DnnPlan> make_plan(cudnnHandle_t handle, const ConvolutionSpec& s,
 
 // Elements of a filter from which on the product is the better way: for what reads the filter, and for its gradient (whose sum over pixels
 // is long enough to keep a product busy). Measured on MobileNetV2's shapes.
-constexpr std::int64_t kLargeFilter = 65536, kLargeGradient = 4096;
+constexpr std::int64_t kLargeFilter = 65536, kLargeGradient = 8192;
 
 bool is_product(const ConvolutionSpec& s) {
   return s.kernel_h == 1 && s.kernel_w == 1 && s.stride_h == 1 && s.stride_w == 1 &&

@@ -79,6 +79,25 @@ TEST_P(Convolutions, OfOneByOneFiltersEqualAPlainLoop) {
   }
 }
 
+// Those of few channels have a product of their own, whose tiles are 4 x 24 or 6 x 16: with and without rows and channels left over.
+TEST_P(Convolutions, OfSmallOneByOneFiltersEqualAPlainLoop) {
+  const DnnHandle handle;
+  Random random(98);
+  for (int i = 0; i < 24; ++i) {
+    ConvolutionCase c;
+    c.direction = GetParam();
+    c.n = random.integer(1, 4), c.h = random.integer(1, 9), c.w = random.integer(1, 9);
+    const std::int64_t tiles = (random.chance(50) ? 24 : 16) * random.integer(1, 3), any = random.integer(6, 50);
+    c.c = c.direction == Direction::forward ? any : tiles;
+    c.k = c.direction == Direction::forward ? tiles : any;
+    if (random.chance(30)) c.alpha = random.real();
+    if (random.chance(30)) c.beta = random.real();
+    const ConvolutionData data = random_data(c, random);
+    expect_convolution(c, data, run_convolution(handle, c, data));
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_P(Convolutions, EqualAPlainLoopForTheShapesOfMnist) {
   const DnnHandle handle;
   Random random(40);

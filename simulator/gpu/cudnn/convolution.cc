@@ -17,10 +17,10 @@ constexpr std::size_t kSliceAlignment = 256;
 std::size_t align(std::size_t bytes) { return (bytes + kSliceAlignment - 1) / kSliceAlignment * kSliceAlignment; }
 
 // A 1 x 1 filter makes a convolution a matrix product over pixels, and the stored filter is a matrix already: no reorder, no partial sums.
-// oneDNN's 1 x 1 kernels are faster all the same while the filter is small (measured on MobileNetV2's shapes); past the sizes below its
-// GEMM is, by up to 1.6 times.
+// While the filter is small, sub-batches of it are faster all the same, by a product of our own (narrow_product.h) or oneDNN's 1 x 1
+// kernels (measured on MobileNetV2's shapes); past the sizes below oneDNN's GEMM is, by up to 1.6 times.
 std::optional<blas::Product> as_product(const ConvolutionShape& shape) {
-  constexpr std::int64_t kLargeFilter = 65536, kLargeGradient = 4096;
+  constexpr std::int64_t kLargeFilter = 65536, kLargeGradient = 8192;
   const bool one_by_one = shape.r == 1 && shape.s == 1 && shape.groups == 1 && shape.strides == std::array<std::int64_t, 2>{1, 1};
   const bool padded = shape.pre[0] + shape.pre[1] + shape.post[0] + shape.post[1] > 0;
   const Epilogue& after = shape.epilogue;

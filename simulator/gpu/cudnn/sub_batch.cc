@@ -1,5 +1,6 @@
 #include "sub_batch.h"
 
+#include <array>
 #include <unordered_map>
 
 namespace lockstep::sim::dnn {
@@ -42,6 +43,13 @@ memory::desc wished_filter_desc(const ConvolutionShape& shape) {
   return {{k, c, shape.r, shape.s}, memory::data_type::f32, plain ? Tag::hwio : Tag::any};
 }
 
+// A 1 x 1 filter, packed as KRSC, makes the images rows of a matrix.
+bool is_product(const ConvolutionShape& s) {
+  const bool one_by_one = s.r == 1 && s.s == 1 && s.groups == 1 && s.strides == std::array<std::int64_t, 2>{1, 1};
+  const bool padded = s.pre[0] + s.pre[1] + s.post[0] + s.post[1] > 0;
+  return one_by_one && !padded && s.filter_strides[0] == s.c && s.filter_strides[1] == 1;
+}
+
 dnnl::primitive_attr own_scratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -51,6 +59,16 @@ dnnl::primitive_attr own_scratchpad() {
 }  // namespace
 
 SubBatch::SubBatch(const ConvolutionShape& shape, std::int64_t images) : direction_(shape.direction), images_(images) {
+  // y = x w^T, dx = dy w, dw = dy^T x; the product's depth is c in the first, and k in the others.
+  const bool forward_pass = shape.direction == Direction::forward;
+  const std::int64_t depth = forward_pass ? shape.c : shape.k, n = forward_pass ? shape.k : shape.c;
+  narrow_ = is_product(shape) && NarrowProduct::fits(depth, n);
+  if (narrow_) {
+    product_ = NarrowProduct(depth, n);
+    pixels_ = images * shape.h * shape.w;
+    channels_ = shape.c;
+    return;
+  }
   x_ = image_desc(images, shape.c, shape.h, shape.w);
   y_ = image_desc(images, shape.k, shape.out_h, shape.out_w);
   stored_ = stored_filter_desc(shape);
@@ -91,7 +109,21 @@ SubBatch::SubBatch(const ConvolutionShape& shape, std::int64_t images) : directi
   }
 }
 
+void SubBatch::multiply(float* x, float* w, float* y, float* packed) const {
+  switch (direction_) {
+    case Direction::forward:
+      product_.pack(w, 1, channels_, packed);
+      return product_.run(x, pixels_, packed, y);
+    case Direction::backward_data:
+      product_.pack(w, channels_, 1, packed);
+      return product_.run(y, pixels_, packed, x);
+    case Direction::backward_filter:
+      return product_.gradient(y, x, pixels_, w);
+  }
+}
+
 void SubBatch::run(float* x, float* w, float* y, std::byte* filter_slice, std::byte* scratchpad) const {
+  if (narrow_) return multiply(x, w, y, reinterpret_cast<float*>(filter_slice));
   dnnl::stream& stream = this_thread();
   const memory images(x_, cpu(), x), outputs(y_, cpu(), y), stored(stored_, cpu(), w);
   const memory filter(filter_, cpu(), reordered_ ? static_cast<void*>(filter_slice) : w);

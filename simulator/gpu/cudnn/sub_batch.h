@@ -1,5 +1,5 @@
 // One oneDNN convolution primitive for a sub-batch of a certain size, with the reorder between the filter as the caller stores it and
-// as the primitive wants it. Activations are never reordered.
+// as the primitive wants it. Activations are never reordered. Small 1 x 1 filters have a product of our own instead.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <dnnl.hpp>
 
 #include "convolution.h"
+#include "narrow_product.h"
 
 namespace lockstep::sim::dnn {
 
@@ -16,14 +17,19 @@ class SubBatch {
   SubBatch(const ConvolutionShape& shape, std::int64_t images);
 
   std::int64_t images() const { return images_; }
-  std::size_t filter_bytes() const { return reordered_ ? filter_.get_size() : 0; }
-  std::size_t scratchpad_bytes() const { return scratchpad_.get_size(); }
+  std::size_t filter_bytes() const { return narrow_ ? product_.packed_bytes() : reordered_ ? filter_.get_size() : 0; }
+  std::size_t scratchpad_bytes() const { return narrow_ ? 0 : scratchpad_.get_size(); }
 
   // Single precision, on this thread alone; w is as the caller stores it. The slices hold the filter as the primitive wants it and its
   // scratchpad.
   void run(float* x, float* w, float* y, std::byte* filter_slice, std::byte* scratchpad) const;
 
  private:
+  void multiply(float* x, float* w, float* y, float* packed) const;
+
+  bool narrow_ = false;
+  NarrowProduct product_;
+  std::int64_t pixels_ = 0, channels_ = 0;
   Direction direction_ = Direction::forward;
   std::int64_t images_ = 0;
   bool reordered_ = false;
