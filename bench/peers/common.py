@@ -31,10 +31,11 @@ def say(**values):
 
 
 def serve(train):
-    """`train(steps)` returns the loss; it has taken its first step already."""
+    """`train(steps)` returns the loss, or the loss and the seconds that so many steps took; it has taken its first step already."""
     say(first_step=True)
     for line in sys.stdin:
         steps = int(line)
         begin = time.perf_counter()
-        loss = train(steps)
-        say(steps=steps, seconds=time.perf_counter() - begin, loss=float(loss), peak_mib=peak_mib())
+        result = train(steps)
+        loss, seconds = result if isinstance(result, tuple) else (result, time.perf_counter() - begin)
+        say(steps=steps, seconds=seconds, loss=float(loss), peak_mib=peak_mib())
