@@ -1,6 +1,8 @@
 // The replicas' host threads, and the board on which they report finished buckets.
 #include "replica_threads.h"
 
+#include <algorithm>
+
 #include "check.h"
 #include "host_clock.h"
 #include "lockstep/error.h"
@@ -42,7 +44,7 @@ ReplicaThreads::~ReplicaThreads() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  changed_.notify_all();
+  work_came_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -57,7 +59,7 @@ void ReplicaThreads::live(int replica, int device) {
   }
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return stop_ || finished_[self] < round_; });
+    work_came_.wait(lock, [&] { return stop_ || finished_[self] < round_; });
     if (finished_[self] == round_) return;
     const std::function<void(int)>& work = work_;  // stays as it is until everybody has finished
     lock.unlock();
@@ -74,33 +76,29 @@ void ReplicaThreads::live(int replica, int device) {
     lock.lock();
     failures_[self] = failure;
     finished_[self] = round_;
-    changed_.notify_all();
+    if (all_finished()) all_done_.notify_all();
   }
 }
 
 void ReplicaThreads::start(std::string what, std::function<void(int)> work) {
   {
     const std::lock_guard lock(mutex_);
-    for (const std::uint64_t finished : finished_) {
-      if (finished != round_) throw Error("A replica is still at work on " + what_ + "; " + what + " can't be started.");
-    }
+    if (!all_finished()) throw Error("A replica is still at work on " + what_ + "; " + what + " can't be started.");
     what_ = std::move(what);
     work_ = std::move(work);
     host_clock_post(&round_);
     ++round_;
   }
-  changed_.notify_all();
+  work_came_.notify_all();
+}
+
+bool ReplicaThreads::all_finished() const {
+  return std::all_of(finished_.begin(), finished_.end(), [&](std::uint64_t finished) { return finished == round_; });
 }
 
 void ReplicaThreads::wait(const Deadline& deadline) {
   std::unique_lock lock(mutex_);
-  const auto all_finished = [&] {
-    for (const std::uint64_t finished : finished_) {
-      if (finished != round_) return false;
-    }
-    return true;
-  };
-  const bool in_time = changed_.wait_until(lock, deadline.at(), all_finished);
+  const bool in_time = all_done_.wait_until(lock, deadline.at(), [&] { return all_finished(); });
   if (in_time) {
     host_clock_meet(&finished_);
     host_clock_settle();
@@ -132,12 +130,7 @@ void ReplicaThreads::run(std::string what, std::function<void(int)> work, const 
 
 bool ReplicaThreads::drain(const Deadline& deadline) noexcept {
   std::unique_lock lock(mutex_);
-  const bool in_time = changed_.wait_until(lock, deadline.at(), [&] {
-    for (const std::uint64_t finished : finished_) {
-      if (finished != round_) return false;
-    }
-    return true;
-  });
+  const bool in_time = all_done_.wait_until(lock, deadline.at(), [&] { return all_finished(); });
   if (in_time) {
     host_clock_meet(&finished_);
     failures_.assign(failures_.size(), nullptr);

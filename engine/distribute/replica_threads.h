@@ -37,9 +37,10 @@ class ReplicaThreads {
 
  private:
   void live(int replica, int device);
+  bool all_finished() const;  // the caller holds the lock
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable work_came_, all_done_;  // apart, so that a replica that ends wakes nobody but the one who waits for all
   std::string what_;
   std::function<void(int)> work_;
   std::uint64_t round_ = 0;
