@@ -34,7 +34,7 @@ struct LessonOptions {
 std::string paint(const std::string& text, int code) { return isatty(1) ? fmt::format("\033[{}m{}\033[0m", code, text) : text; }
 
 // Words in lines of at most 78 columns.
-std::string wrapped(const std::string& text) {
+std::string in_lines(const std::string& text) {
   constexpr std::size_t kColumns = 78;
   std::istringstream words(text);
   std::string all;
@@ -100,7 +100,7 @@ void show_hint(const Lesson& lesson, LessonDesk& desk, bool next) {
   }
   seen = next ? seen + 1 : std::max(seen, 1);
   const int which = next ? seen : 1;
-  fmt::print("{}\n", wrapped(fmt::format("Hint {} of {}: {}", which, most, hints[static_cast<std::size_t>(which - 1)])));
+  fmt::print("{}\n", in_lines(fmt::format("Hint {} of {}: {}", which, most, hints[static_cast<std::size_t>(which - 1)])));
 }
 
 // Makes the learner's file where there is none.

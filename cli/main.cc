@@ -14,6 +14,9 @@ namespace {
 
 constexpr int kWrongWords = 2;
 
+// What the script ./lockstep in the sources does before it comes to this program.
+const std::vector<std::string> script_words = {"test", "bench", "notebook", "bundle", "build", "format"};
+
 std::vector<std::string> names_of(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -30,7 +33,9 @@ const CLI::App& innermost(const CLI::App& app) {
 }
 
 std::string did_you_mean(const std::string& word, const CLI::App& app) {
-  const std::string near = nearest(word.substr(0, word.find('=')), names_of(app));
+  std::vector<std::string> names = names_of(app);
+  if (app.get_parent() == nullptr) names.insert(names.end(), script_words.begin(), script_words.end());
+  const std::string near = nearest(word.substr(0, word.find('=')), names);
   return near.empty() ? "" : "; did you mean " + near + "?";
 }
 
@@ -43,7 +48,9 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error, const std
     const std::size_t at = sentence.find(from);
     if (at != std::string::npos) sentence.replace(at, from.size(), to);
   };
-  if (&command == &app && !first_word.empty()) {
+  if (&command == &app && std::find(script_words.begin(), script_words.end(), first_word) != script_words.end()) {
+    sentence = fmt::format("'{}' is for the script in the sources: ./lockstep {}", first_word, first_word);
+  } else if (&command == &app && !first_word.empty()) {
     sentence = fmt::format("'{}' is not a command{}", first_word, did_you_mean(first_word, app));
   } else if (&command == &app) {
     sentence = "a command is missing, such as: lockstep run mnist";
@@ -83,6 +90,10 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", LOCKSTEP_VERSION);
   app.require_subcommand(1);
   app.formatter(help_formatter());
+  app.footer(
+      "Examples:\n  lockstep run mnist --save mnist.keras --trace mnist.html\n  lockstep compare mnist --gpus 1,2,4\n  lockstep lesson\n\n"
+      "The script ./lockstep in the sources has more: test, bench, notebook, bundle,\nbuild, format (without a word it says what they "
+      "do).");
   std::vector<Command> commands;
   commands.push_back(add_run(app, argv));
   commands.push_back(add_compare(app));

@@ -118,7 +118,7 @@ Command add_project(CLI::App& app) {
   project->add_flag("--validate", options.validate, "The model's answers beside published measurements");
   project->footer(
       "Examples:\n  lockstep project cats-vs-dogs --machine h100x8 --nodes 1..128\n  lockstep project mnist --machine 4xt4 --nodes 1 "
-      "--overlap off\n  lockstep project cats-vs-dogs --machine a100x8 --global-batch 4096 --nodes 1..64\n  lockstep project --validate");
+      "--overlap off\n  lockstep project mnist --machine a100x8 --global-batch 4096 --nodes 1..64\n  lockstep project --validate");
   return {project, [chosen] { return cli::project(*chosen); }};
 }
 

@@ -16,7 +16,7 @@ namespace lockstep::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 double step_ms(const std::string& words) {
   std::string self(4096, '\0');
@@ -28,7 +28,7 @@ double step_ms(const std::string& words) {
   std::string text;
   for (char piece[4096]; const std::size_t got = std::fread(piece, 1, sizeof(piece), pipe);) text.append(piece, got);
   if (pclose(pipe) != 0) throw Error("project " + words + " failed");
-  return Json::parse(text).at("rows").at(0).at("step_ms");
+  return OrderedJson::parse(text).at("rows").at(0).at("step_ms");
 }
 
 double answer(const clock::Published& row) {
@@ -50,7 +50,7 @@ std::string unit_of(const std::string& measure) {
 }  // namespace
 
 int validate_model(bool json) {
-  Json rows = Json::array();
+  OrderedJson rows = OrderedJson::array();
   double fitted = 0, held_out = 0;
   int fits = 0, holds = 0;
   if (!json) fmt::print("{:<37} {:>9} {:>9} {:<5} {:>7}  {}\n", "measurement", "published", "model", "", "error", "used to fit");

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "ends_in.h"
 #include "run_report.h"
-#include "validators.h"
 #include "workers.h"
 
 namespace lockstep::cli {

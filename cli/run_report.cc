@@ -9,7 +9,7 @@
 #include <memory>
 #include <numeric>
 
-#include "validators.h"
+#include "ends_in.h"
 
 namespace lockstep::cli {
 namespace {
@@ -18,7 +18,7 @@ enum Phase { kReplicate, kShard, kLocalGradients, kAllReduce, kUpdate, kBarrier 
 constexpr double kMib = 1024.0 * 1024.0;
 
 // Three digits that say something.
-std::string milliseconds(double seconds) {
+std::string in_ms(double seconds) {
   const double ms = seconds * 1e3;
   return fmt::format("{:.{}f}", ms, ms >= 100 ? 0 : ms >= 10 ? 1 : ms >= 1 ? 2 : 3);
 }
@@ -36,7 +36,7 @@ void print_table(const std::vector<ReplicaReport>& replicas) {
              "update", "barrier", "MiB/peak");
   for (const ReplicaReport& one : replicas) {
     const auto steps = static_cast<double>(std::max<std::int64_t>(1, one.steps));
-    const auto each = [&](Phase phase) { return milliseconds(one.seconds[phase] / steps); };
+    const auto each = [&](Phase phase) { return in_ms(one.seconds[phase] / steps); };
     const std::string memory =
         fmt::format("{:.0f}/{:.0f}", static_cast<double>(one.memory_used) / kMib, static_cast<double>(one.memory_peak) / kMib);
     fmt::print("{:>7} {:>8} {:>7.4f}  {:>6} {:>9} {:>10} {:>6} {:>7}  {:>9}\n", one.replica, one.samples, one.loss(), each(kShard),
@@ -96,15 +96,14 @@ std::string table_of_phases(const StepTimes& times) {
   constexpr std::array<const char*, kPhases.size()> notes = {
       "", "", "", "waited for; the rest is hidden by local gradients", "", "waiting for the others, and the host"};
   const auto steps = static_cast<double>(times.steps);
-  std::string text =
-      fmt::format("Where the time of a step went: {} ms, the mean of {} step{} on {} replica{}\n", milliseconds(times.of_a_step()),
-                  times.steps, times.steps == 1 ? "" : "s", times.replicas, times.replicas == 1 ? "" : "s");
-  text += fmt::format("  {:<15} {:>8} ms, once\n", kPhases[kReplicate], milliseconds(times.seconds[kReplicate]));
+  std::string text = fmt::format("Where the time of a step went: {} ms, the mean of {} step{} on {} replica{}\n", in_ms(times.of_a_step()),
+                                 times.steps, times.steps == 1 ? "" : "s", times.replicas, times.replicas == 1 ? "" : "s");
+  text += fmt::format("  {:<15} {:>8} ms, once\n", kPhases[kReplicate], in_ms(times.seconds[kReplicate]));
   const auto row = [&](const char* name, double seconds, const char* note) {
     const double share = seconds / (times.of_a_step() * steps);
     const std::string cells = bar(share);
     const std::size_t shown = cells.size() / 3;  // a cell is three bytes
-    std::string line = fmt::format("  {:<15} {:>8} ms {:>3.0f} %  {}", name, milliseconds(seconds / steps), share * 100, cells);
+    std::string line = fmt::format("  {:<15} {:>8} ms {:>3.0f} %  {}", name, in_ms(seconds / steps), share * 100, cells);
     constexpr std::size_t kWidth = 80, kFixed = 37;
     if (*note != '\0' && kFixed + shown + 2 + std::string(note).size() <= kWidth) line += std::string(shown > 0 ? 2 : 0, ' ') + note;
     return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ends_in.h"
+
 namespace lockstep::cli {
 namespace {
 
@@ -37,10 +39,6 @@ CLI::Validator check(std::string kind, std::function<std::string(std::string&)> 
 }
 
 }  // namespace
-
-bool ends_in(const std::string& name, const std::string& end) {
-  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-}
 
 std::string nearest(const std::string& word, const std::vector<std::string>& choices) {
   std::string best;

@@ -18,8 +18,6 @@ CLI::Validator file_to_write(const std::vector<std::string>& endings = {});
 CLI::Validator folder_to_write();  // there already, or one that can be made
 CLI::Validator model_file();       // .keras, .h5 or .weights.h5; to be put before the two above
 
-bool ends_in(const std::string& name, const std::string& end);  // and is longer
-
 // The choice that differs least from the word, empty when none is near: at most a third of its letters inserted, left out, replaced or
 // swapped with their neighbour.
 std::string nearest(const std::string& word, const std::vector<std::string>& choices);

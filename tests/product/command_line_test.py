@@ -68,6 +68,8 @@ COMMANDS = {
 OTHER = [
     ([], "a command is missing"),
     (["rnu"], "did you mean run?"),
+    (["notebok"], "did you mean notebook?"),
+    (["bundle"], "is for the script in the sources: ./lockstep bundle"),
     (["run"], "workload is required"),
     (["run", "minst"], "did you mean mnist?"),
     (["run", "mnist", "--epoch", "3"], "did you mean --epochs?"),
@@ -122,7 +124,7 @@ def options_shown(command):
 
 def commands_shown():
     text = run(["--help"], ".").stdout
-    return re.findall(r"^  ([a-z]+) ", text[text.index("Subcommands:"):], re.MULTILINE)
+    return re.findall(r"^  ([a-z]+) ", text[text.index("Subcommands:"):text.index("Examples:")], re.MULTILINE)
 
 
 checked = 0

@@ -61,7 +61,7 @@ class Terminal:
 def progress_bar(folder, columns):
     terminal = Terminal(folder, columns)
     try:
-        terminal.type(f"cd {folder}; {PROGRAM} run mnist --quick --logical 2; echo ended $?")
+        terminal.type(f"cd {folder}; {PROGRAM} run mnist --quick --logical 2 --verbose; echo ended $?")
         moving = terminal.wait_for(r"^ *\d+/\d+ .*samples/s|^ *\d+/\d+ ━*─")
         screen = terminal.wait_for(r"^ended \d")
         check("ended 0" in screen, f"{columns} columns: a quick run ends well")
@@ -69,6 +69,18 @@ def progress_bar(folder, columns):
         check(len(bars) == 1, f"{columns} columns: the bar stays on its line ({len(bars)} line(s) at the end)")
         partial = [line for line in moving.splitlines() if re.match(r"^ *\d+/\d+ ", line)]
         check(all(len(line) <= columns for line in partial), f"{columns} columns: the moving bar is not wider than the terminal")
+        said = screen.splitlines()
+        rows = [line for line in said if re.match(r"^ +[01] +\d+ +\d+\.\d{4} +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+ +\d+/\d+$", line)]
+        check(len(rows) == 2 and all(int(line.split()[1]) == 3000 for line in rows), f"{columns} columns: --verbose has a line for each replica")
+        phases = {match[1]: float(match[2]) for match in (re.match(r"^  (\S.*?\S) +[\d.]+ ms +(\d+) %", line) for line in said) if match}
+        check(set(phases) >= {"shard", "local gradients", "all-reduce", "update", "barrier"} and 96 <= sum(phases.values()) <= 104,
+              f"{columns} columns: where the time of a step went, by phase, adds up: {phases}")
+        report = said[said.index("What to look at next:"):] if "What to look at next:" in said else []
+        commands = [line for line in report if line.startswith("  lockstep ")]
+        check(2 <= len(commands) <= 3, f"{columns} columns: two or three things to look at next {commands}")
+        if columns == 80:
+            start = next((number for number, line in enumerate(said) if line.startswith("Test accuracy")), 0)
+            check(start > 0 and all(len(line) < 80 for line in said[start:] + rows), "80 columns: what a run says at its end fits")
     finally:
         terminal.close()
 
@@ -80,6 +92,7 @@ def in_a_pipe(folder):
     control = sorted({hex(ord(c)) for c in text if ord(c) < 32 and c != "\n"})
     check(result.returncode == 0, "in a pipe: a quick run ends well")
     check(not control, f"in a pipe: no control characters {control}")
+    check("Where the time of a step went" in text and "What to look at next" in text, "in a pipe: says where the time went")
 
 
 def ctrl_c_saves(folder, words, file):
