@@ -104,7 +104,7 @@ std::string table_of_phases(const StepTimes& times) {
     const std::string cells = bar(share);
     const std::size_t shown = cells.size() / 3;  // a cell is three bytes
     std::string line = fmt::format("  {:<15} {:>8} ms {:>3.0f} %  {}", name, in_ms(seconds / steps), share * 100, cells);
-    constexpr std::size_t kWidth = 80, kFixed = 37;
+    constexpr std::size_t kWidth = 79, kFixed = 37;
     if (*note != '\0' && kFixed + shown + 2 + std::string(note).size() <= kWidth) line += std::string(shown > 0 ? 2 : 0, ' ') + note;
     return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   };
@@ -127,12 +127,11 @@ std::string what_next(const RunOptions& options, const StepTimes& times) {
   if (times.replicas > 1 && times.share(kAllReduce) > kMuch)
     hints.push_back(
         {"lockstep project " + (options.workload == "cats-vs-dogs" ? std::string("mobilenet-v2") : options.workload) + " --machine 4xt4",
-         fmt::format("{:.0f} % of a step waits for gradients: how that would scale on real machines", 100 * times.share(kAllReduce))});
+         fmt::format("{:.0f} % of a step waits for gradients: how it would be on real machines", 100 * times.share(kAllReduce))});
   if (times.replicas > 1 && times.share(kBarrier) > kMuch && !options.verbose)
     hints.push_back({run + " --verbose",
                      fmt::format("{:.0f} % of a step waits at the barrier: for whom, replica by replica", 100 * times.share(kBarrier))});
-  if (options.trace.empty())
-    hints.push_back({run + " --trace step.html", "a page that shows the first steps as they happened, to look into and play"});
+  if (options.trace.empty()) hints.push_back({run + " --trace step.html", "a page that plays the first steps as they happened"});
   if (options.save.empty()) {
     hints.push_back({run + fmt::format(" --save {}.keras", options.workload), "keeps the trained model, for Keras too"});
   } else if (options.workload != "reuters" && !ends_in(options.save, ".weights.h5")) {
