@@ -39,9 +39,13 @@ endfunction()
 
 # Most of a compiler's time goes into headers, so files of one folder are compiled together, a dozen at a time: a first build takes half as
 # long. Names in unnamed namespaces must differ among them; where two files mean different things by one name, one of them stays alone
-# (`ALONE`, by the end of its path). -DLOCKSTEP_UNITY=OFF compiles each file by itself, as sanitizers and the cuda preset do: for editors, and
-# because a missing include is noticed there.
-option(LOCKSTEP_UNITY "Compile sources of a folder together" ON)
+# (`ALONE`, by the end of its path). Off unless asked for, as `./lockstep run` does when it builds for the first time (by the environment): for
+# editors each file is better by itself, and a missing include is noticed there. Sanitizers and the cuda preset never do it.
+set(unity OFF)
+if("$ENV{LOCKSTEP_UNITY}" STREQUAL "ON")
+  set(unity ON)
+endif()
+option(LOCKSTEP_UNITY "Compile sources of a folder together" ${unity})
 function(lockstep_unite out base)  # base: an include folder of the target, so that builds elsewhere find the same text in a cache
   cmake_parse_arguments(PARSE_ARGV 2 "" "" "" "SOURCES;ALONE")
   if(NOT LOCKSTEP_UNITY OR LOCKSTEP_SANITIZE OR NOT LOCKSTEP_BACKEND STREQUAL sim)
