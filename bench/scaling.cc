@@ -33,14 +33,14 @@ struct Point {
 };
 
 // Milliseconds of each of a few steps, without the first ones.
-std::vector<double> times_of(const Point& point) {
+std::vector<double> times_of(const Point& point, int steps) {
   const bench::Workload what = bench::find_workload("mnist");
   const Array x = bench::inputs(what, point.batch), y = bench::labels(what, point.batch);
   const MirroredStrategy strategy = bench::logical_gpus(point.replicas);
   Model model = strategy.scope([&] { return network(point.width); });
-  constexpr int kWarm = 5, kSteps = 25;
+  constexpr int kWarm = 5;
   std::vector<double> times;
-  for (int i = 0; i < kWarm + kSteps; ++i) {
+  for (int i = 0; i < kWarm + steps; ++i) {
     const auto begin = Clock::now();
     model.train_on_batch(x, y);
     if (i >= kWarm) times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
@@ -49,12 +49,12 @@ std::vector<double> times_of(const Point& point) {
 }
 
 // In a process of its own: a GPU is split once.
-std::vector<double> measured(const Point& point) {
+std::vector<double> measured(const Point& point, int steps) {
   int ends[2] = {};
   if (pipe(ends) != 0) std::exit(1);
   const pid_t child = fork();
   if (child == 0) {
-    const std::vector<double> times = times_of(point);
+    const std::vector<double> times = times_of(point, steps);
     const bool written = write(ends[1], times.data(), times.size() * sizeof(double)) == static_cast<ssize_t>(times.size() * sizeof(double));
     _exit(written ? 0 : 1);
   }
@@ -74,6 +74,7 @@ std::vector<double> measured(const Point& point) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 3;
+  const int steps = argc > 2 ? std::max(1, std::atoi(argv[2])) : 25;
   std::vector<Point> points;
   for (const int batch : {32, 64, 128, 256, 384, 512, 768, 1024}) points.push_back({"batch", batch, 2, batch, 128});
   for (const int replicas : {1, 2, 4, 6, 8, 10, 12, 14, 16})
@@ -85,7 +86,7 @@ int main(int argc, char** argv) {
   std::map<std::size_t, std::vector<double>> times;
   for (int round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < points.size(); ++i)
-      for (const double time : measured(points[i])) times[i].push_back(time);
+      for (const double time : measured(points[i], steps)) times[i].push_back(time);
   std::printf("what,value,step_ms,upper_quartile_ms\n");
   for (std::size_t i = 0; i < points.size(); ++i) {
     std::vector<double>& all = times[i];

@@ -24,6 +24,8 @@ ELSEWHERE = {  # command: the test that runs it
     r"lockstep test\b": "product.entry_point",  # in a tree of stand-ins; for real it is what runs this
     r"lockstep format$": "product.style_format",  # with --check, so that no source is changed
     r"lockstep bundle\b": "notebooks.bundle",
+    r"lockstep bench --profile\b": "product.bench_profile",
+    r"lockstep bench --scaling\b": "product.bench_scaling",
     r"lockstep notebook\b": "notebooks.jupyter_suite",
     r"lockstep lesson \d": "lessons.01-replicate",  # and its neighbours, one for each lesson
     r"lockstep lesson --all": "lessons.command",
@@ -33,6 +35,7 @@ ELSEWHERE = {  # command: the test that runs it
 AWAY = {  # command: what it takes
     r"LOCKSTEP_PRESET=cuda": "a GPU; product.same_kernels_in_sim_and_cuda looks at what was built for it",
     r"^(nsys|compute-sanitizer)\b": "a GPU",
+    r"lockstep bench --peers\b": "some 4 GB of other frameworks",
     r" \.\.\. |--seed n$": "a word in place of the dots",
 }
 
