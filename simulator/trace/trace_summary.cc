@@ -23,7 +23,8 @@ std::string count(std::size_t n, const char* what) { return std::to_string(n) + 
 double share(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
 std::string bar(double part, double whole, int width) {
-  const int filled = whole > 0 ? std::clamp(static_cast<int>(part / whole * width + 0.5), part > 0 ? 1 : 0, width) : 0;
+  const int least = part > 0.0005 * whole ? 1 : 0;  // none beside "0.0 %"
+  const int filled = whole > 0 ? std::clamp(static_cast<int>(part / whole * width + 0.5), least, width) : 0;
   std::string text;
   for (int i = 0; i < filled; ++i) text += "█";
   return text;
