@@ -1,0 +1,40 @@
+// Products with few rows, or of little depth: a dense layer whose batch is divided among many GPUs.
+//
+// The weights are the large matrix, and each of its elements meets only a handful of samples. A general product copies its operands into
+// panels first, which pays when they are used often; and while it copies, or waits for memory, it does not multiply. Here nothing large is
+// copied, and what comes next is fetched while the multipliers are busy. Three shapes, as Product has them, with samples x (batch x in) and
+// dy (batch x out) small, weights w (in x out) large:
+//
+//   forward           y = x w       few rows                        blocks of w, 128 deep, meet all rows
+//   input gradient    dx = dy w^T   few rows, right transposed      dy is turned, so that the samples lie side by side in a vector
+//   weight gradient   dw = x^T dy   little depth, left transposed   stored past the cache: the gradients of all replicas do not fit there
+//
+// An element is the sum of its blocks of the depth, in order, each a chain of fused multiply-adds, in order. So its bits follow from the
+// shape of the whole product alone, not from how it is cut into parts or where its matrices lie. Zeros are multiplied like other numbers.
+#pragma once
+
+#include <cstdint>
+
+#include "product.h"
+
+namespace lockstep::sim::blas {
+
+// Is this such a product, of a shape that was measured to be faster this way (bench/product_bench.cc), and can this processor do it?
+bool is_skinny(const Product& product, Scalars scalars);
+
+// Some rows and columns of a product: addresses of the first of them, leading dimensions as in Product.
+struct SkinnyBlock {
+  std::int64_t rows = 0, cols = 0;
+  const float* left = nullptr;
+  std::int64_t left_ld = 0;
+  const float* right = nullptr;
+  std::int64_t right_ld = 0;
+  float* out = nullptr;
+  std::int64_t out_ld = 0;
+  bool add = false;      // to what is in `out`
+  bool leaving = false;  // nothing is done to `out` right afterwards, so it need not be in the cache
+};
+
+void compute_skinny(const Product& product, const SkinnyBlock& block);
+
+}  // namespace lockstep::sim::blas
