@@ -8,6 +8,18 @@
 
 namespace lockstep::sim {
 
+// Somebody who counts what the threads of faithful kernels do. Blocks of one launch may run on several workers at once, each block on one.
+class BlockObserver {
+ public:
+  virtual ~BlockObserver() = default;
+  virtual void begin_block(const KernelCall& call) = 0;
+  virtual void all_stopped() = 0;  // every thread of the block has come to a barrier, or to its end
+  virtual void end_block() = 0;    // also where the block failed
+};
+
+// For blocks that begin from now on; null: nobody. No kernel may run meanwhile.
+void set_block_observer(BlockObserver* observer);
+
 // Runs the blocks of one part. Throws a Fault.
 void run_faithful(KernelCall& call, int part, int parts);
 

@@ -1,0 +1,76 @@
+// A training step of each reference model with every access to global memory counted, and what is expected of the kernels in it.
+//
+// Batches are small, since every thread of every block is emulated; layers, and so rows and channels, are the real ones.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "coalescing.h"
+#include "control.h"
+#include "workloads.h"
+
+namespace lockstep::bench {
+
+struct CountedStep {
+  const char* workload;
+  int replicas;
+  std::int64_t batch;
+};
+inline constexpr CountedStep kCountedSteps[] = {{"mnist", 2, 16}, {"reuters", 2, 4}, {"mobilenet-v2-96", 1, 1}};
+
+// A GPU can be split once; steps of one replica take the first half.
+inline MirroredStrategy halves_of_a_gpu(int replicas) {
+  static const std::vector<GpuId> halves = split_gpu(0, {7500, 7500});
+  return MirroredStrategy(std::vector<GpuId>(halves.begin(), halves.begin() + replicas));
+}
+
+inline coalescing::Counts count_step(const CountedStep& step) {
+  const Workload what = find_workload(step.workload);
+  const Array x = inputs(what, step.batch), y = labels(what, step.batch);
+  const sim::KernelMode before = sim::kernel_mode();
+  sim::set_kernel_mode(sim::KernelMode::faithful);
+  coalescing::Counts counts;
+  {
+    coalescing::Counter counter;
+    const MirroredStrategy strategy = halves_of_a_gpu(step.replicas);
+    Model model = strategy.scope([&] { return what.make(); });
+    model.train_on_batch(x, y);
+    counts = counter.take();
+  }
+  sim::set_kernel_mode(before);
+  return counts;
+}
+
+// Sectors that must hold what is asked for, over sectors that are touched, in a kernel that has no excuse.
+inline constexpr double kExpectedEfficiency = 0.8;
+
+// Kernels that stay below, with what they reach and why that is so.
+struct Excuse {
+  const char* kernel;
+  double efficiency;
+  const char* reason;
+};
+inline constexpr Excuse kExcuses[] = {
+    {"add_correct", 0.3, "a thread reads a sample's row of scores: one block, a few kilobytes"},
+    {"add_in_top_k", 0.25, "as add_correct"},
+    {"embedding_lookup", 0.65, "rows of 7 floats, anywhere in the table: 28 bytes mostly lie in two sectors"},
+    {"pack_rows", 0.65, "as embedding_lookup"},
+    {"merge_rows", 0.65, "as embedding_lookup"},
+    {"embedding_gradient", 0.3, "a thread has rows of its own, and clears them"},
+    {"convolution_pooling", 0.15, "a thread has neighbouring channels of several windows; its neighbour begins where it ends"},
+    {"convolution_pooling_gradient", 0.15, "as convolution_pooling"},
+    {"sequence_input_gradient", 0.2, "as convolution_pooling, over steps of a sequence"},
+    {"unpool", 0.1, "as convolution_pooling"},
+    {"turn_filter", 0.2, "a transpose: what is written side by side lies apart where it is read"},
+    {"transpose", 0.2, "as turn_filter"},
+    {"batch_norm_moments", 0.75, "its last pass goes one channel at a time"},
+};
+
+inline const Excuse* excuse_of(const std::string& kernel) {
+  for (const Excuse& excuse : kExcuses)
+    if (kernel == excuse.kernel) return &excuse;
+  return nullptr;
+}
+
+}  // namespace lockstep::bench

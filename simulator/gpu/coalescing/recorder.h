@@ -1,0 +1,42 @@
+// What the threads of one block have done since they all stood still. One for each worker, and only the worker's own thread uses it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "coalescing.h"
+
+namespace lockstep::coalescing {
+
+class Recorder {
+ public:
+  void begin(const sim::KernelCall& call);
+  void replay();  // and forgets
+  KernelCount end();
+
+  const std::string& kernel() const { return kernel_; }
+
+  void touch(const void* at, std::uint32_t bytes, bool write, const void* place);
+  void reach(const void* place);
+  void enter() { ++depths_[thread()]; }
+  void leave() { --depths_[thread()]; }
+
+ private:
+  struct Range {
+    std::uint64_t begin = 0, end = 0;
+    int argument = 0;
+  };
+  static std::size_t thread();
+
+  std::string kernel_;
+  std::vector<Range> views_;
+  std::vector<Trace> traces_;  // by thread of the block; kept between blocks, with their memory
+  std::vector<std::uint8_t> depths_;
+  KernelCount count_;
+};
+
+// Of the block that this worker runs; null: nobody counts.
+Recorder*& current_recorder();
+
+}  // namespace lockstep::coalescing
