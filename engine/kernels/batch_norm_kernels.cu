@@ -125,14 +125,13 @@ __global__ void batch_norm_moments(View<const float> x, View<float> partial, std
     }
     if (count == 0) return;
     // As before: a thread finds the sums that it has made.
-    each_lanes(columns, [=](std::int64_t begin, auto lanes) {
-      for (std::int64_t c = begin; c < begin + decltype(lanes)::kValue; ++c) {
-        const float near = mean_of_first<1>(first + c, count, columns).v[0];
-        const float average = sum[c] / static_cast<float>(count);
-        const float apart = squares[c] - sum[c] * average;
-        squares[c] = apart < 0 ? 0.0F : apart;
-        sum[c] = near + average;
-      }
+    each_lanes(columns, [=](std::int64_t c, auto lanes) {
+      constexpr int kWidth = decltype(lanes)::kValue;
+      const Lanes<kWidth> total = load_lanes<kWidth>(sum + c);
+      const Lanes<kWidth> average = total / fill_lanes<kWidth>(static_cast<float>(count));
+      const Lanes<kWidth> apart = load_lanes<kWidth>(squares + c) - total * average;
+      store_lanes(squares + c, clipped(apart, fill_lanes<kWidth>(0.0F), fill_lanes<kWidth>(INFINITY)));
+      store_lanes(sum + c, mean_of_first<kWidth>(first + c, count, columns) + average);
     });
   });
 }

@@ -8,10 +8,10 @@ namespace lockstep::kernels {
 
 namespace {
 
-constexpr int kVector = 8;  // neighbouring channels in a register
+constexpr int kVector = kFewLanes;  // neighbouring channels in a register
 using Vector = Lanes<kVector>;
 constexpr int kPoolWidth = 2;
-constexpr std::int32_t kSegment = 8;  // windows of a row that one thread makes, so that it reads its filter rarely
+constexpr std::int32_t kSegment = kWindowsTogether;  // windows of a row that one thread makes
 
 // 3 x 3 taps of one channel have a way of their own.
 LOCKSTEP_HOST_DEVICE inline bool is_3x3(const ConvolutionPoolingShape& s) {
@@ -26,14 +26,25 @@ struct Strip {
 
 LOCKSTEP_HOST_DEVICE inline std::int32_t segments_of(const ConvolutionPoolingShape& s) { return (s.out_width + kSegment - 1) / kSegment; }
 
-LOCKSTEP_HOST_DEVICE inline Strip strip_at(const ConvolutionPoolingShape& s, std::int64_t index, std::int32_t width) {
-  const std::int32_t tiles = s.out_channels / width;
+template <int Vectors>
+LOCKSTEP_DEVICE std::int32_t tiles_of(const ConvolutionPoolingShape& s) {
+  return s.out_channels / (Vectors * kVector);
+}
+// How far apart the vectors of a thread are.
+template <int Vectors>
+LOCKSTEP_DEVICE std::int32_t apart_in(const ConvolutionPoolingShape& s) {
+  return vectors_apart<kVector>(tiles_of<Vectors>(s));
+}
+
+template <int Vectors>
+LOCKSTEP_DEVICE Strip strip_at(const ConvolutionPoolingShape& s, std::int64_t index) {
+  const std::int32_t tiles = tiles_of<Vectors>(s);
   const std::int32_t segments = segments_of(s);
   const auto tile = static_cast<std::int32_t>(index % tiles);
   const std::int64_t above = index / tiles;
   const std::int32_t first = static_cast<std::int32_t>(above % segments) * kSegment;
   const std::int32_t last = first + kSegment < s.out_width ? first + kSegment : s.out_width;
-  return {above / segments, first, last, tile * width};
+  return {above / segments, first, last, first_of_tile<kVector, Vectors>(tile)};
 }
 
 // The first pixel that a window of this row sees.
@@ -55,6 +66,7 @@ template <int PoolH, int Vectors>
 LOCKSTEP_DEVICE void make_strip(const ConvolutionPoolingShape& s, const Strip& strip, bool with_relu, const float* image,
                                 const float* filter, const Vector (&bias)[Vectors], float* y, std::uint8_t* winners) {
   constexpr int kPixels = PoolH * kPoolWidth;
+  const std::int32_t apart = apart_in<Vectors>(s);
   const std::int64_t row = static_cast<std::int64_t>(s.width) * s.in_channels;
   const std::int32_t run = s.kernel_w * s.in_channels;  // taps of a row lie side by side, in the filter and in the image
   for (std::int32_t ox = strip.first; ox < strip.last; ++ox) {
@@ -66,7 +78,7 @@ LOCKSTEP_DEVICE void make_strip(const ConvolutionPoolingShape& s, const Strip& s
       const float* in = image + r * row + static_cast<std::int64_t>(ox) * kPoolWidth * s.in_channels;
       for (std::int32_t t = 0; t < run; ++t, taps += s.out_channels) {
         Vector weights[Vectors];
-        for (int v = 0; v < Vectors; ++v) weights[v] = load_lanes<kVector>(taps + v * kVector);
+        for (int v = 0; v < Vectors; ++v) weights[v] = load_lanes<kVector>(taps + v * apart);
         for (int p = 0; p < kPixels; ++p) {
           const Vector value = fill_lanes<kVector>(in[p / kPoolWidth * row + p % kPoolWidth * s.in_channels + t]);
           for (int v = 0; v < Vectors; ++v) sums[v][p] = fused(value, weights[v], sums[v][p]);
@@ -75,7 +87,7 @@ LOCKSTEP_DEVICE void make_strip(const ConvolutionPoolingShape& s, const Strip& s
     }
     const std::int64_t at = static_cast<std::int64_t>(ox) * s.out_channels + strip.channel;
     for (int v = 0; v < Vectors; ++v)
-      finish<PoolH>(sums[v], with_relu, bias[v], y + at + v * kVector, winners != nullptr ? winners + at + v * kVector : nullptr);
+      finish<PoolH>(sums[v], with_relu, bias[v], y + at + v * apart, winners != nullptr ? winners + at + v * apart : nullptr);
   }
 }
 
@@ -84,6 +96,7 @@ template <int PoolH, int Vectors>
 LOCKSTEP_DEVICE void make_strip_3x3(const ConvolutionPoolingShape& s, const Strip& strip, bool with_relu, const float* image,
                                     const float* filter, const Vector (&bias)[Vectors], float* y, std::uint8_t* winners) {
   constexpr int kPixels = PoolH * kPoolWidth;
+  const std::int32_t apart = apart_in<Vectors>(s);
   const float* lines[PoolH + 2];
   for (int iy = 0; iy < PoolH + 2; ++iy) lines[iy] = image + static_cast<std::int64_t>(iy) * s.width;
   const float* taps[3];
@@ -96,7 +109,7 @@ LOCKSTEP_DEVICE void make_strip_3x3(const ConvolutionPoolingShape& s, const Stri
       for (int q = 0; q < 3; ++q) {
         Vector weights[Vectors];
         for (int v = 0; v < Vectors; ++v)
-          weights[v] = load_lanes<kVector>(taps[r] + static_cast<std::int64_t>(q) * s.out_channels + v * kVector);
+          weights[v] = load_lanes<kVector>(taps[r] + static_cast<std::int64_t>(q) * s.out_channels + v * apart);
         for (int p = 0; p < kPixels; ++p) {
           const Vector value = fill_lanes<kVector>(lines[r + p / kPoolWidth][ox * kPoolWidth + q + p % kPoolWidth]);
           for (int v = 0; v < Vectors; ++v) sums[v][p] = fused(value, weights[v], sums[v][p]);
@@ -105,23 +118,23 @@ LOCKSTEP_DEVICE void make_strip_3x3(const ConvolutionPoolingShape& s, const Stri
     }
     const std::int64_t at = static_cast<std::int64_t>(ox) * s.out_channels + strip.channel;
     for (int v = 0; v < Vectors; ++v)
-      finish<PoolH>(sums[v], with_relu, bias[v], y + at + v * kVector, winners != nullptr ? winners + at + v * kVector : nullptr);
+      finish<PoolH>(sums[v], with_relu, bias[v], y + at + v * apart, winners != nullptr ? winners + at + v * apart : nullptr);
   }
 }
 
 template <int PoolH, int Vectors>
 LOCKSTEP_DEVICE void make_strips(const ConvolutionPoolingShape& s, bool with_relu, View<const float> x, View<const float> filter,
                                  View<const float> bias, View<float> y, View<std::uint8_t> winners) {
-  constexpr std::int32_t kWidth = Vectors * kVector;
-  const std::int64_t strips = static_cast<std::int64_t>(s.batch) * s.out_height * segments_of(s) * (s.out_channels / kWidth);
+  const std::int64_t strips = static_cast<std::int64_t>(s.batch) * s.out_height * segments_of(s) * tiles_of<Vectors>(s);
   const bool small = is_3x3(s);
+  const std::int32_t apart = apart_in<Vectors>(s);
   each_in_grid(strips, [=](std::int64_t index) {
-    const Strip strip = strip_at(s, index, kWidth);
+    const Strip strip = strip_at<Vectors>(s, index);
     const float* image = x.data + row_of_image(s, strip.row);
     const std::int64_t out = strip.row * s.out_width * s.out_channels;
     Vector shift[Vectors];
     for (int v = 0; v < Vectors; ++v)
-      shift[v] = bias.count > 0 ? load_lanes<kVector>(bias.data + strip.channel + v * kVector) : fill_lanes<kVector>(0.0F);
+      shift[v] = bias.count > 0 ? load_lanes<kVector>(bias.data + strip.channel + v * apart) : fill_lanes<kVector>(0.0F);
     std::uint8_t* const who = winners.count > 0 ? winners.data + out : nullptr;
     if (small) {
       make_strip_3x3<PoolH, Vectors>(s, strip, with_relu, image, filter.data, shift, y.data + out, who);
@@ -141,6 +154,7 @@ template <int PoolH, int Taps, int Vectors>
 LOCKSTEP_DEVICE void sum_taps(const ConvolutionPoolingShape& s, std::int32_t first_sample, std::int32_t last_sample, std::int32_t row,
                               std::int32_t tap, std::int32_t channel, const float* x, const float* dy, const std::uint8_t* winners,
                               float* sums) {
+  const std::int32_t apart = apart_in<Vectors>(s);
   const std::int64_t width = static_cast<std::int64_t>(s.width) * s.in_channels;
   for (std::int32_t n = first_sample; n < last_sample; ++n) {
     Vector image[Taps][Vectors];
@@ -152,10 +166,10 @@ LOCKSTEP_DEVICE void sum_taps(const ConvolutionPoolingShape& s, std::int32_t fir
       std::int64_t at = line * s.out_width * s.out_channels + channel;
       for (std::int32_t ox = 0; ox < s.out_width; ++ox, at += s.out_channels, in += kPoolWidth * s.in_channels) {
         LaneChoice choice[Vectors];
-        for (int v = 0; v < Vectors; ++v) choice[v] = LaneChoice::load(winners + at + v * kVector);
+        for (int v = 0; v < Vectors; ++v) choice[v] = LaneChoice::load(winners + at + v * apart);
         for (int p = 0; p < PoolH * kPoolWidth; ++p) {
           Vector here[Vectors];
-          for (int v = 0; v < Vectors; ++v) here[v] = where_chosen(choice[v], p, load_lanes<kVector>(dy + at + v * kVector));
+          for (int v = 0; v < Vectors; ++v) here[v] = where_chosen(choice[v], p, load_lanes<kVector>(dy + at + v * apart));
           const float* pixel = in + p / kPoolWidth * width + p % kPoolWidth * s.in_channels;
           for (int t = 0; t < Taps; ++t) {
             const Vector value = fill_lanes<kVector>(pixel[t]);
@@ -166,7 +180,7 @@ LOCKSTEP_DEVICE void sum_taps(const ConvolutionPoolingShape& s, std::int32_t fir
     }
     float* to = sums + (static_cast<std::int64_t>(row) * s.kernel_w * s.in_channels + tap) * s.out_channels + channel;
     for (int t = 0; t < Taps; ++t)
-      for (int v = 0; v < Vectors; ++v) add_image(image[t][v], n == first_sample, to + t * s.out_channels + v * kVector);
+      for (int v = 0; v < Vectors; ++v) add_image(image[t][v], n == first_sample, to + t * s.out_channels + v * apart);
   }
 }
 
@@ -233,8 +247,8 @@ LOCKSTEP_DEVICE void sum_bias(const ConvolutionPoolingShape& s, std::int32_t fir
 template <int PoolH, int Vectors>
 LOCKSTEP_DEVICE void sum_gradients(const ConvolutionPoolingShape& s, View<const float> x, View<const float> dy,
                                    View<const std::uint8_t> winners, View<float> filter_sums, View<float> bias_sums) {
-  constexpr std::int32_t kWidth = Vectors * kVector;
-  const std::int32_t tiles = s.out_channels / kWidth;
+  const std::int32_t tiles = tiles_of<Vectors>(s);
+  const std::int32_t apart = apart_in<Vectors>(s);
   const std::int32_t run = s.kernel_w * s.in_channels;
   const bool square = Vectors == 1 && is_3x3(s);
   const std::int32_t rows = square ? 1 : s.kernel_h;
@@ -242,7 +256,7 @@ LOCKSTEP_DEVICE void sum_gradients(const ConvolutionPoolingShape& s, View<const 
   const std::int64_t chunks = convolution_pooling_chunks(s);
   const auto samples = static_cast<std::int32_t>((s.batch + chunks - 1) / chunks);
   each_in_grid(chunks * (rows + 1) * tiles, [=](std::int64_t index) {
-    const std::int32_t channel = static_cast<std::int32_t>(index % tiles) * kWidth;
+    const std::int32_t channel = first_of_tile<kVector, Vectors>(static_cast<std::int32_t>(index % tiles));
     const auto row = static_cast<std::int32_t>(index / tiles % (rows + 1));
     const std::int64_t chunk = index / tiles / (rows + 1);
     const std::int32_t first = static_cast<std::int32_t>(chunk) * samples;
@@ -250,11 +264,11 @@ LOCKSTEP_DEVICE void sum_gradients(const ConvolutionPoolingShape& s, View<const 
     float* sums = filter_sums.data + chunk * taps * s.out_channels;
     if (row == rows) {
       for (int v = 0; v < Vectors; ++v)
-        sum_bias(s, first, last, channel + v * kVector, dy.data, winners.data, bias_sums.data + chunk * s.out_channels);
+        sum_bias(s, first, last, channel + v * apart, dy.data, winners.data, bias_sums.data + chunk * s.out_channels);
     } else if (first >= last) {
       for (std::int64_t tap = square ? 0 : row * run; tap < (square ? taps : (row + 1) * run); ++tap)
         for (int v = 0; v < Vectors; ++v)
-          store_lanes<kVector>(sums + tap * s.out_channels + channel + v * kVector, fill_lanes<kVector>(0.0F));
+          store_lanes<kVector>(sums + tap * s.out_channels + channel + v * apart, fill_lanes<kVector>(0.0F));
     } else if (square) {
       sum_3x3<PoolH>(s, first, last, channel, x.data, dy.data, winners.data, sums);
     } else if (run >= 4) {

@@ -1,6 +1,7 @@
 // Flat buffers: fill, add, transpose, and a fingerprint of their bits.
 #include "elementwise_kernels.h"
 #include "kernel_support.h"
+#include "transposing.h"
 
 namespace lockstep::kernels {
 
@@ -13,11 +14,9 @@ __global__ void add(View<const float> x, View<float> y) {
 }
 
 __global__ void transpose(View<const float> x, View<float> y, std::int64_t rows, std::int64_t columns) {
-  each_block(columns, [=](std::int64_t column) {
-    const float* from = x.data + column;
-    float* to = y.data + column * rows;
-    each_thread(rows, [=](std::int64_t row) { to[row] = from[row * columns]; });
-  });
+  each_transposed(
+      1, rows, columns, [=](std::int64_t /*matrix*/, std::int64_t row, std::int64_t column) { return x[row * columns + column]; },
+      [=](std::int64_t /*matrix*/, std::int64_t column, std::int64_t row, float value) { y[column * rows + row] = value; });
 }
 
 namespace {

@@ -16,25 +16,33 @@ constexpr std::int64_t kAhead = 16;
 
 __global__ void embedding_lookup(View<const std::int32_t> ids, View<const float> table, View<float> y, std::int64_t columns) {
   const std::int64_t rows = table.count / columns;
-  each_block(ids.count, [=](std::int64_t i) {
+  struct Row {
+    const float* from;
+    float* to;
+    bool known;
+  };
+  const auto at_row = [=](std::int64_t i) {
     const std::int64_t id = ids[i];
     const bool known = id >= 0 && id < rows;
     if (i + kAhead < ids.count) prefetch(table.data + ids[i + kAhead] * columns);
-    const float* from = table.data + (known ? id * columns : 0);
-    float* to = y.data + i * columns;
-    each_thread(columns, [=](std::int64_t c) { to[c] = known ? from[c] : NAN; });
-  });
+    return Row{table.data + (known ? id * columns : 0), y.data + i * columns, known};
+  };
+  each_in_rows(ids.count, columns, at_row, [=](const Row& row, std::int64_t c) { row.to[c] = row.known ? row.from[c] : NAN; });
 }
 
 __global__ void embedding_gradient(View<const std::int32_t> ids, View<const float> dy, View<float> dtable, View<float> squares,
                                    std::int64_t columns) {
   const std::int64_t rows = dtable.count / columns;
   const bool squared = squares.count > 0;
+  // The threads of a block clear their rows together, since those lie side by side.
+  each_share_of_blocks(rows, [=](std::int64_t first, std::int64_t last) {
+    float* sums = dtable.data + first * columns;
+    each_thread((last - first) * columns, [=](std::int64_t k) { sums[k] = 0.0F; });
+    float* products = squares.data + first * columns;
+    if (squared) each_thread((last - first) * columns, [=](std::int64_t k) { products[k] = 0.0F; });
+  });
+  __syncthreads();
   each_share(rows, [=](std::int64_t first, std::int64_t last) {
-    for (std::int64_t k = first * columns; k < last * columns; ++k) dtable[k] = 0.0F;
-    if (squared) {
-      for (std::int64_t k = first * columns; k < last * columns; ++k) squares[k] = 0.0F;
-    }
     for (std::int64_t i = 0; i < ids.count; ++i) {
       const std::int64_t id = ids[i];
       if (i + kAhead < ids.count) prefetch_for_writing(dtable.data + ids[i + kAhead] * columns);

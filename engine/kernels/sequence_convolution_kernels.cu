@@ -3,12 +3,13 @@
 
 #include "kernel_support.h"
 #include "lanes.h"
+#include "transposing.h"
 
 namespace lockstep::kernels {
 
 namespace {
 
-constexpr int kVector = 8;
+constexpr int kVector = kFewLanes;
 using Vector = Lanes<kVector>;
 
 // Steps of a sequence (in groups of three, each with a pointer of its own: addresses take registers, too) and channels that a thread makes
@@ -16,6 +17,7 @@ using Vector = Lanes<kVector>;
 template <int Groups, int Each, int Vectors>
 LOCKSTEP_DEVICE void make_tile(const SequenceShape& s, const float* dy, const float* turned, std::int32_t channel, float* dx) {
   constexpr int kSteps = Groups * Each;
+  const std::int32_t apart = vectors_apart<kVector>(s.padded_channels() / (Vectors * kVector));
   Vector sums[kSteps][Vectors];
   for (int t = 0; t < kSteps; ++t)
     for (int v = 0; v < Vectors; ++v) sums[t][v] = fill_lanes<kVector>(0.0F);
@@ -25,7 +27,7 @@ LOCKSTEP_DEVICE void make_tile(const SequenceShape& s, const float* dy, const fl
     for (int g = 0; g < Groups; ++g) from[g] = dy + static_cast<std::int64_t>(s.taps - 1 - q + g * Each) * s.filters;
     for (std::int32_t k = 0; k < s.filters; ++k, weights += s.padded_channels()) {
       Vector row[Vectors];
-      for (int v = 0; v < Vectors; ++v) row[v] = load_lanes<kVector>(weights + v * kVector);
+      for (int v = 0; v < Vectors; ++v) row[v] = load_lanes<kVector>(weights + v * apart);
       for (int t = 0; t < kSteps; ++t) {
         const Vector value = fill_lanes<kVector>(from[t / Each][static_cast<std::int64_t>(t % Each) * s.filters + k]);
         for (int v = 0; v < Vectors; ++v) sums[t][v] = fused(value, row[v], sums[t][v]);
@@ -34,7 +36,7 @@ LOCKSTEP_DEVICE void make_tile(const SequenceShape& s, const float* dy, const fl
   }
   for (int t = 0; t < kSteps; ++t) {
     for (int v = 0; v < Vectors; ++v) {
-      const std::int32_t first = channel + v * kVector;
+      const std::int32_t first = channel + v * apart;
       float* to = dx + static_cast<std::int64_t>(t) * s.channels + first;
       if (first + kVector <= s.channels) {
         store_lanes<kVector>(to, sums[t][v]);
@@ -52,7 +54,7 @@ LOCKSTEP_DEVICE void make_tiles(const SequenceShape& s, View<const float> dy, Vi
   constexpr int kEach = 3, kSteps = Groups * kEach;
   const std::int32_t runs = (s.steps + kSteps - 1) / kSteps, tiles = s.padded_channels() / (Vectors * kVector);
   each_in_grid(static_cast<std::int64_t>(s.batch) * runs * tiles, [=](std::int64_t index) {
-    const std::int32_t channel = static_cast<std::int32_t>(index % tiles) * Vectors * kVector;
+    const std::int32_t channel = first_of_tile<kVector, Vectors>(static_cast<std::int32_t>(index % tiles));
     const std::int32_t first = static_cast<std::int32_t>(index / tiles % runs) * kSteps;
     const std::int64_t n = index / tiles / runs;
     const float* from = dy.data + (n * s.padded_steps() + first) * s.filters;
@@ -70,11 +72,10 @@ LOCKSTEP_DEVICE void make_tiles(const SequenceShape& s, View<const float> dy, Vi
 
 __global__ void turn_filter(SequenceShape s, View<const float> filter, View<float> turned) {
   const std::int32_t padded = s.padded_channels();
-  each_block(static_cast<std::int64_t>(s.taps) * s.filters, [=](std::int64_t row) {
-    const std::int64_t q = row / s.filters, k = row % s.filters;
-    each_thread(padded,
-                [=](std::int64_t c) { turned[row * padded + c] = c < s.channels ? filter[(q * s.channels + c) * s.filters + k] : 0.0F; });
-  });
+  each_transposed(
+      s.taps, padded, s.filters,
+      [=](std::int64_t q, std::int64_t c, std::int64_t k) { return c < s.channels ? filter[(q * s.channels + c) * s.filters + k] : 0.0F; },
+      [=](std::int64_t q, std::int64_t k, std::int64_t c, float value) { turned[(q * s.filters + k) * padded + c] = value; });
 }
 
 __global__ void sequence_input_gradient(SequenceShape s, View<const float> dy, View<const float> turned, View<float> dx) {

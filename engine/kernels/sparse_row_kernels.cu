@@ -13,13 +13,17 @@ constexpr std::int64_t kAhead = 16;  // rows that are fetched before they are ne
 }  // namespace
 
 __global__ void pack_rows(View<const float> table, View<const std::int32_t> rows, View<float> packed, std::int64_t columns) {
-  each_block(rows.count, [=](std::int64_t i) {
+  struct Row {
+    const float* from;
+    float* to;
+    bool used;
+  };
+  const auto at_row = [=](std::int64_t i) {
     const std::int64_t row = rows[i];
     if (i + kAhead < rows.count) prefetch(table.data + rows[i + kAhead] * columns);
-    const float* from = table.data + (row >= 0 ? row * columns : 0);
-    float* to = packed.data + i * columns;
-    each_thread(columns, [=](std::int64_t c) { to[c] = row >= 0 ? from[c] : 0.0F; });
-  });
+    return Row{table.data + (row >= 0 ? row * columns : 0), packed.data + i * columns, row >= 0};
+  };
+  each_in_rows(rows.count, columns, at_row, [=](const Row& row, std::int64_t c) { row.to[c] = row.used ? row.from[c] : 0.0F; });
 }
 
 __global__ void merge_rows(View<const float> packed, View<const std::int32_t> rows, View<const std::int32_t> positions, View<float> table,

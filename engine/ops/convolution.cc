@@ -138,7 +138,8 @@ struct Convolution::Plans {
     plan->run(handle, {image, scratch, output}, plan->workspace_bytes() > 0 ? scratch + filter_bytes() : nullptr);
   }
   void transpose(const OpContext& context, View<const float> from, View<float> to, std::int64_t rows, std::int64_t columns) const {
-    launch(*context.stream, "transpose", kernels::transpose_cost(rows, columns), grid_for_rows(columns, rows), kernels::transpose, from, to,
+    const std::int64_t tiles = ((rows + 31) / 32) * ((columns + 31) / 32);
+    launch(*context.stream, "transpose", kernels::transpose_cost(rows, columns), grid_for_rows(tiles, 256), kernels::transpose, from, to,
            rows, columns);
   }
   View<float> scratch_filter(const OpContext& context) const { return {context.scratch.f32(), filter_size()}; }

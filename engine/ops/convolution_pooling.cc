@@ -118,8 +118,8 @@ void ConvolutionPooling::backward_data(const OpContext& context, const Tensor& d
   if (of_sequences()) {
     const kernels::SequenceShape sequences = sequences_of(spec_);
     const View<float> turned{reinterpret_cast<float*>(behind), turned_size(spec_)};
-    launch(*context.stream, "turn_filter", kernels::turn_filter_cost(sequences), grid_for_rows(spec_.kernel_w * spec_.out_channels, 32),
-           kernels::turn_filter, sequences, filter.read(), turned);
+    launch(*context.stream, "turn_filter", kernels::turn_filter_cost(sequences),
+           grid_for_rows(spec_.kernel_w * spec_.out_channels / kChannels, 256), kernels::turn_filter, sequences, filter.read(), turned);
     launch(*context.stream, "sequence_input_gradient", kernels::sequence_input_gradient_cost(sequences),
            grid_for_elements(dx.size() / kChannels + 1), kernels::sequence_input_gradient, sequences, unpooled.read(), turned, dx.view());
     return;

@@ -12,7 +12,7 @@ void embedding_lookup(const OpContext& context, const Tensor& ids, const Tensor&
   const std::int64_t columns = table.shape()[-1];
   expect_size("embedding_lookup", "the output", y, ids.size() * columns);
   if (ids.size() == 0) return;
-  launch(*context.stream, "embedding_lookup", kernels::embedding_lookup_cost(ids.size(), columns), grid_for_rows(ids.size(), columns),
+  launch(*context.stream, "embedding_lookup", kernels::embedding_lookup_cost(ids.size(), columns), grid_for_elements(y.size()),
          kernels::embedding_lookup, ids.read_i32(), table.read(), y.view(), columns);
 }
 

@@ -10,8 +10,8 @@ void pack_rows(const OpContext& context, const Tensor& table, const Tensor& rows
   const std::int64_t columns = table.shape()[-1];
   expect_size("pack_rows", "the packed rows", packed, rows.size() * columns);
   if (rows.size() == 0) return;
-  launch(*context.stream, "pack_rows", kernels::pack_rows_cost(rows.size(), columns), grid_for_rows(rows.size(), columns),
-         kernels::pack_rows, table.read(), rows.read_i32(), packed.view(), columns);
+  launch(*context.stream, "pack_rows", kernels::pack_rows_cost(rows.size(), columns), grid_for_elements(packed.size()), kernels::pack_rows,
+         table.read(), rows.read_i32(), packed.view(), columns);
 }
 
 void merge_rows(const OpContext& context, const Tensor& packed, const Tensor& rows, const Tensor& positions, const Tensor& table) {

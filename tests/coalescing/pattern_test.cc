@@ -116,6 +116,19 @@ TEST_F(Pattern, LanesThatLeaveALoopWaitForTheOthers) {
   expect_count(often.stores(), 2, 8, 8, 64);
 }
 
+// One lane at a time takes the branch; the others wait for it, and all go on together.
+TEST_F(Pattern, ARareBranchIsTakenAloneAndThenAllGoOnTogether) {
+  std::mt19937 random(5);
+  std::vector<std::int32_t> owners(100);
+  for (std::int32_t& owner : owners) owner = static_cast<std::int32_t>(random() % 64);
+  const DeviceArray<std::int32_t> device_owners(owners);
+  const DeviceArray<float> x(300), y(64);
+  KernelCount counted = count(1, 64, rare_branch, View<const std::int32_t>(device_owners.view()), View<const float>(x.view()), y.view());
+  expect_count(counted.arguments[0].loads, 200, 200, 200, 6400);
+  expect_count(counted.arguments[1].loads, 300, 300, 300, 300);
+  expect_count(counted.stores(), 2, 8, 8, 64);
+}
+
 TEST_F(Pattern, LanesThatSkipABranchMeetTheOthersBehindIt) {
   const DeviceArray<float> x(1024), y(1024);
   const KernelCount counted = count(1, 256, read_by_half, View<const float>(x.view()), y.view());

@@ -27,6 +27,18 @@ __device__ inline void each_share(std::int64_t n, Function f) {
   f(n * me / threads, n * (me + 1) / threads);
 }
 
+// f(first, last) once for each block, with the shares that each_share gives its threads, which lie side by side.
+template <typename Function>
+__device__ inline void each_share_of_blocks(std::int64_t n, Function f) {
+  f(n * blockIdx.x / gridDim.x, n * (blockIdx.x + 1) / gridDim.x);
+}
+
+// f(at_row(row), column) for every element of a matrix, spread over all threads of the grid.
+template <typename AtRow, typename Function>
+__device__ inline void each_in_rows(std::int64_t rows, std::int64_t columns, AtRow at_row, Function f) {
+  each_in_grid(rows * columns, [=](std::int64_t i) { f(at_row(i / columns), i % columns); });
+}
+
 // f(i) for every i below n, spread over blocks; all threads of a block see the same i.
 template <typename Function>
 __device__ inline void each_block(std::int64_t n, Function f) {

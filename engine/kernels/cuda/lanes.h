@@ -23,10 +23,13 @@ struct Lanes {
 template <int Width>
 __device__ inline Lanes<Width> load_lanes(const float* from) {
   Lanes<Width> a;
-  if constexpr (Width == 4) {
+  if constexpr (Width % 4 == 0) {
     if (reinterpret_cast<std::uintptr_t>(from) % sizeof(float4) == 0) {
-      const float4 all = *reinterpret_cast<const float4*>(from);
-      a.v[0] = all.x, a.v[1] = all.y, a.v[2] = all.z, a.v[3] = all.w;
+      LOCKSTEP_UNROLL
+      for (int i = 0; i < Width; i += 4) {
+        const float4 four = *reinterpret_cast<const float4*>(from + i);
+        a.v[i] = four.x, a.v[i + 1] = four.y, a.v[i + 2] = four.z, a.v[i + 3] = four.w;
+      }
       return a;
     }
   }
@@ -43,9 +46,10 @@ __device__ inline Lanes<Width> fill_lanes(float value) {
 }
 template <int Width>
 __device__ inline void store_lanes(float* to, const Lanes<Width>& a) {
-  if constexpr (Width == 4) {
+  if constexpr (Width % 4 == 0) {
     if (reinterpret_cast<std::uintptr_t>(to) % sizeof(float4) == 0) {
-      *reinterpret_cast<float4*>(to) = make_float4(a.v[0], a.v[1], a.v[2], a.v[3]);
+      LOCKSTEP_UNROLL
+      for (int i = 0; i < Width; i += 4) *reinterpret_cast<float4*>(to + i) = make_float4(a.v[i], a.v[i + 1], a.v[i + 2], a.v[i + 3]);
       return;
     }
   }
@@ -68,6 +72,12 @@ template <int Width>
 __device__ inline Lanes<Width> operator*(Lanes<Width> a, const Lanes<Width>& b) {
   LOCKSTEP_UNROLL
   for (int i = 0; i < Width; ++i) a.v[i] *= b.v[i];
+  return a;
+}
+template <int Width>
+__device__ inline Lanes<Width> operator/(Lanes<Width> a, const Lanes<Width>& b) {
+  LOCKSTEP_UNROLL
+  for (int i = 0; i < Width; ++i) a.v[i] /= b.v[i];
   return a;
 }
 template <int Width>
@@ -95,6 +105,17 @@ __device__ inline Lanes<Width> where_between(const Lanes<Width>& a, const Lanes<
 // Warps that wait give way to others: nothing to do here.
 __device__ inline void prefetch(const float* /*at*/) {}
 __device__ inline void prefetch_for_writing(const float* /*at*/) {}
+
+// Where a thread's vectors of channels lie that has several: the first one, and how far apart they are, where `tiles` threads share a row
+// of channels. Each vector lies beside the neighbour's, so that a warp's loads coalesce.
+template <int Width, int Vectors>
+__device__ inline std::int32_t first_of_tile(std::int32_t tile) {
+  return tile * Width;
+}
+template <int Width>
+__device__ inline std::int32_t vectors_apart(std::int32_t tiles) {
+  return tiles * Width;
+}
 
 template <int Value>
 struct LaneCount {

@@ -31,9 +31,7 @@ LOCKSTEP_ACCESSES(16)
 void __tsan_read_range(void* at, unsigned long bytes) { touch(at, bytes, false, __builtin_return_address(0)); }
 void __tsan_write_range(void* at, unsigned long bytes) { touch(at, bytes, true, __builtin_return_address(0)); }
 void __tsan_init() {}
-void __tsan_func_entry(void* /*caller*/) {
-  if (Recorder* const recorder = current_recorder()) recorder->enter();
-}
+void __tsan_func_entry(void* /*caller*/) {}
 void __tsan_func_exit(void* /*caller*/) {
   if (Recorder* const recorder = current_recorder()) recorder->leave();
 }

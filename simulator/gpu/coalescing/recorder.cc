@@ -40,7 +40,8 @@ void Recorder::begin(const sim::KernelCall& call) {
   const std::size_t threads = std::size_t{call.block.x} * call.block.y * call.block.z;
   traces_.resize(threads);
   for (Trace& trace : traces_) trace.clear();
-  depths_.assign(threads, 0);
+  in_block_.assign(threads, false);
+  graph_ = &graphs_[call.kernel];
   count_ = {};
   count_.blocks = 1;
 }
@@ -50,11 +51,12 @@ void Recorder::touch(const void* at, std::uint32_t bytes, bool write, const void
   for (const Range& view : views_) {
     if (address < view.begin || address >= view.end) continue;
     const std::size_t t = thread();
+    if (!in_block_[t]) reach(place);
     // Longer than any instruction's: a copy of a large struct, which a GPU makes of the widest pieces there are.
     for (std::uint32_t done = 0; done < bytes; done += 16) {
       const std::uint32_t piece = std::min<std::uint32_t>(bytes - done, 16);
       traces_[t].push_back(
-          {address + done, place_of(place), depths_[t], static_cast<std::uint8_t>(piece), static_cast<std::uint8_t>(view.argument), write});
+          {address + done, place_of(place), static_cast<std::uint8_t>(piece), static_cast<std::uint8_t>(view.argument), write});
     }
     return;
   }
@@ -62,18 +64,23 @@ void Recorder::touch(const void* at, std::uint32_t bytes, bool write, const void
 
 void Recorder::reach(const void* place) {
   const std::size_t t = thread();
-  traces_[t].push_back({0, place_of(place), depths_[t], 0, 0, false});
+  in_block_[t] = true;
+  traces_[t].push_back({0, static_cast<std::uint32_t>(graph_->node_at(place_of(place))), 0, 0, false});
 }
+
+void Recorder::leave() { in_block_[thread()] = false; }
 
 void Recorder::replay() {
   const int threads = static_cast<int>(traces_.size());
+  for (const Trace& trace : traces_) learn(*graph_, trace);
   for (int first = 0; first < threads; first += kWarp) {
-    replay_warp(traces_.data() + first, std::min(kWarp, threads - first), [&](const Request& request) {
+    replay_warp(*graph_, traces_.data() + first, std::min(kWarp, threads - first), [&](const Request& request) {
       ArgumentCount& argument = count_.arguments[request.view];
       (request.write ? argument.stores : argument.loads).add(request);
     });
   }
   for (Trace& trace : traces_) trace.clear();
+  in_block_.assign(traces_.size(), false);
 }
 
 KernelCount Recorder::end() { return std::move(count_); }

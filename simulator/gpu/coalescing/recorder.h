@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "coalescing.h"
@@ -19,8 +20,7 @@ class Recorder {
 
   void touch(const void* at, std::uint32_t bytes, bool write, const void* place);
   void reach(const void* place);
-  void enter() { ++depths_[thread()]; }
-  void leave() { --depths_[thread()]; }
+  void leave();  // a function: what follows is a block, though nobody says so
 
  private:
   struct Range {
@@ -32,7 +32,9 @@ class Recorder {
   std::string kernel_;
   std::vector<Range> views_;
   std::vector<Trace> traces_;  // by thread of the block; kept between blocks, with their memory
-  std::vector<std::uint8_t> depths_;
+  std::vector<bool> in_block_;
+  std::unordered_map<void (*)(), FlowGraph> graphs_;  // of all kernels that this worker has seen
+  FlowGraph* graph_ = nullptr;
   KernelCount count_;
 };
 

@@ -69,6 +69,36 @@ template <typename Body>
   }
 }
 
+// f(first, last) once for each block, with the shares that each_share gives its threads, which lie side by side.
+template <typename Body>
+[[gnu::always_inline]] inline void each_share_of_blocks(std::int64_t n, const Body& f) {
+  const sim::KernelContext& here = sim::kernel_context;
+  if (here.threads == nullptr) {
+    const sim::Range mine = sim::share_of_block(n, 64);
+    f(mine.first, mine.last);
+  } else {
+    f(n * here.block / here.blocks, n * (here.block + 1) / here.blocks);
+  }
+}
+
+// Elements of a matrix: f(at_row(row), column), over all threads of the grid, neighbouring threads at neighbouring elements however short
+// the rows are. What at_row returns must not depend on the column.
+template <typename AtRow, typename Body>
+[[gnu::always_inline]] inline void each_in_rows(std::int64_t rows, std::int64_t columns, const AtRow& at_row, const Body& f) {
+  const sim::KernelContext& here = sim::kernel_context;
+  if (here.threads == nullptr) {
+    const sim::Range mine = sim::share_of_block(rows, 1);
+    for (std::int64_t row = mine.first; row < mine.last; ++row) {
+      const auto at = at_row(row);
+      sim::each_contiguous(0, columns, [=](std::int64_t column) { f(at, column); });
+    }
+  } else {
+    const std::int64_t stride = here.blocks * here.block_threads;
+    for (std::int64_t i = here.block * here.block_threads + here.thread; i < rows * columns; i += stride)
+      f(at_row(i / columns), i % columns);
+  }
+}
+
 // Rows 0..n-1, each the work of one whole block.
 template <typename Body>
 [[gnu::always_inline]] inline void each_block(std::int64_t n, const Body& f) {

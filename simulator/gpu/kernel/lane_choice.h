@@ -1,4 +1,5 @@
-// Which of a few candidates won, in each of eight lanes, and what can be done with that: max pooling and its gradient in registers.
+// Which of a few candidates won, in each of a few (kFewLanes) lanes, and what can be done with that: max pooling and its gradient in
+// registers.
 //
 // The CUDA twin of this header has the same names.
 #pragma once
@@ -8,6 +9,9 @@
 #include "lanes.h"
 
 namespace lockstep {
+
+// Windows of a row that one thread makes: it comes back to what it has in its cache.
+inline constexpr std::int32_t kWindowsTogether = 8;
 
 #if defined(__AVX2__) && defined(__FMA__)
 

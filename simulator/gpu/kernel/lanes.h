@@ -60,6 +60,11 @@ inline Lanes<Width> operator*(Lanes<Width> a, const Lanes<Width>& b) {
   for (int i = 0; i < Width; ++i) a.v[i] *= b.v[i];
   return a;
 }
+template <int Width>
+inline Lanes<Width> operator/(Lanes<Width> a, const Lanes<Width>& b) {
+  for (int i = 0; i < Width; ++i) a.v[i] /= b.v[i];
+  return a;
+}
 // a * b + c, rounded once
 template <int Width>
 inline Lanes<Width> fused(const Lanes<Width>& a, const Lanes<Width>& b, Lanes<Width> c) {
@@ -103,6 +108,7 @@ inline void store_lanes<8>(float* to, const Lanes<8>& a) {
 inline Lanes<8> operator+(Lanes<8> a, Lanes<8> b) { return {_mm256_add_ps(a.v, b.v)}; }
 inline Lanes<8> operator-(Lanes<8> a, Lanes<8> b) { return {_mm256_sub_ps(a.v, b.v)}; }
 inline Lanes<8> operator*(Lanes<8> a, Lanes<8> b) { return {_mm256_mul_ps(a.v, b.v)}; }
+inline Lanes<8> operator/(Lanes<8> a, Lanes<8> b) { return {_mm256_div_ps(a.v, b.v)}; }
 inline Lanes<8> fused(Lanes<8> a, Lanes<8> b, Lanes<8> c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 // Where an operand is NaN these instructions give the second one.
 inline Lanes<8> clipped(Lanes<8> a, Lanes<8> low, Lanes<8> high) { return {_mm256_min_ps(high.v, _mm256_max_ps(low.v, a.v))}; }
@@ -132,6 +138,7 @@ inline void store_lanes<16>(float* to, const Lanes<16>& a) {
 inline Lanes<16> operator+(const Lanes<16>& x, const Lanes<16>& y) { return {x.a + y.a, x.b + y.b}; }
 inline Lanes<16> operator-(const Lanes<16>& x, const Lanes<16>& y) { return {x.a - y.a, x.b - y.b}; }
 inline Lanes<16> operator*(const Lanes<16>& x, const Lanes<16>& y) { return {x.a * y.a, x.b * y.b}; }
+inline Lanes<16> operator/(const Lanes<16>& x, const Lanes<16>& y) { return {x.a / y.a, x.b / y.b}; }
 inline Lanes<16> fused(const Lanes<16>& x, const Lanes<16>& y, const Lanes<16>& z) { return {fused(x.a, y.a, z.a), fused(x.b, y.b, z.b)}; }
 inline Lanes<16> clipped(const Lanes<16>& x, const Lanes<16>& low, const Lanes<16>& high) {
   return {clipped(x.a, low.a, high.a), clipped(x.b, low.b, high.b)};
@@ -145,6 +152,17 @@ inline Lanes<16> where_between(const Lanes<16>& x, const Lanes<16>& low, const L
 // Memory that is needed soon may be fetched already. The address may lie outside of everything.
 inline void prefetch(const float* at) { __builtin_prefetch(at); }
 inline void prefetch_for_writing(const float* at) { __builtin_prefetch(at, 1); }
+
+// Where a thread's vectors of channels lie that has several: the first one, and how far apart they are, where `tiles` threads share a row
+// of channels. Here all of a thread's lie side by side; on a GPU each lies beside the neighbour's.
+template <int Width, int Vectors>
+constexpr std::int32_t first_of_tile(std::int32_t tile) {
+  return tile * (Width * Vectors);
+}
+template <int Width>
+constexpr std::int32_t vectors_apart(std::int32_t /*tiles*/) {
+  return Width;
+}
 
 template <int Value>
 struct LaneCount {

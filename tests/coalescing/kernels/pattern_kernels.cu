@@ -48,6 +48,17 @@ __global__ void uneven_turns(View<const std::int32_t> counts, View<const float> 
   });
 }
 
+__global__ void rare_branch(View<const std::int32_t> owners, View<const float> x, View<float> y) {
+  each_in_grid(y.count, [=](std::int64_t i) {
+    float sum = 0;
+    for (std::int64_t k = 0; k < owners.count; ++k) {
+      if (owners[k] != i) continue;
+      for (std::int64_t c = 0; c < 3; ++c) sum += x[3 * k + c];
+    }
+    y[i] = sum;
+  });
+}
+
 __global__ void reverse_blocks(View<const float> x, View<float> y) {
   __shared__ float tile[128];
   each_block(y.count / 128, [=](std::int64_t block) {

@@ -23,6 +23,8 @@ __global__ void gather(View<const std::int32_t> permutation, View<const float> x
 __global__ void uneven_sums(View<const std::int32_t> counts, View<const float> x, View<float> y);
 // The same within a loop, so that those who left wait for the next turn: y[i] = sum over `turns` of what uneven_sums says.
 __global__ void uneven_turns(View<const std::int32_t> counts, View<const float> x, View<float> y, std::int64_t turns);
+// Goes through all of `owners`; where it meets its own number it reads x there. y[i] = the sum of that.
+__global__ void rare_branch(View<const std::int32_t> owners, View<const float> x, View<float> y);
 // Through shared memory, a barrier and a stack, none of which is global memory: y is x of each block turned round.
 __global__ void reverse_blocks(View<const float> x, View<float> y);
 // Only every second thread reads, the others write zero.
