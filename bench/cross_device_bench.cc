@@ -1,6 +1,6 @@
 // Which all-reduce is the fastest among logical GPUs of one card: every algorithm on 2 to 8 replicas, small to large buckets, interleaved
-// in one run (A B C D A B C D ...), medians. engine/distribute/choice_table.h holds what this printed; the last column is the proof that
-// the sums were right. Ratios are to the fastest of the row.
+// in one run (A B C D A B C D ...), medians. Each replica has a buffer of its own and gets the sum; docs/algorithms.md has the figures; the
+// last column is the proof that the sums were right. Ratios are to the fastest of the row.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -24,7 +24,7 @@ void add_devices_words(CLI::App& run, RunOptions& options) {
   run.add_option("--strategy", options.strategy, "How replicas work together [mirrored; one-device: no copies; multi-worker: as --workers]")
       ->check(one_of({"mirrored", "one-device", "multi-worker"}));
   run.add_option("--all-reduce", options.all_reduce, "How gradients are summed")
-      ->check(one_of({"nccl", "ring", "tree", "hierarchical-copy", "one-device"}));
+      ->check(one_of({"nccl", "ring", "tree", "hierarchical-copy", "one-device", "one-copy"}));
 }
 
 void add_training_words(CLI::App& run, RunOptions& options) {

@@ -138,8 +138,9 @@ void report(const RunOptions& options, const Model& model, const History& histor
                *best > values.back() ? fmt::format(" (best {:.2f} % after {})", 100 * *best, best - values.begin() + 1) : "", seconds,
                times.first_step);
   }
-  fmt::print("{} replica{} {}: checksum {:016x}\n", checksums.size(), checksums.size() == 1 ? "" : "s", equal ? "bit-identical" : "DIFFER",
-             checksums.front());
+  const bool one_copy = model.strategy().cross_device_ops() == "one-copy" && !options.check_mirrored;
+  fmt::print("{} replica{} {}{}: checksum {:016x}\n", checksums.size(), checksums.size() == 1 ? "" : "s",
+             equal ? "bit-identical" : "DIFFER", one_copy ? ", on one copy" : "", checksums.front());
   if (!options.trace.empty())
     say_traced(options, model);  // has the same table, of the steps it recorded
   else

@@ -5,9 +5,9 @@
 #include <optional>
 #include <set>
 
-#include "choice_table.h"
 #include "hierarchical_copy_all_reduce.h"
 #include "nccl_all_reduce.h"
+#include "one_copy.h"
 #include "peer.h"
 #include "reduction_to_one_device.h"
 #include "ring_all_reduce.h"
@@ -28,6 +28,7 @@ const std::vector<Entry>& registry() {
       {"tree", [] { return std::make_unique<TreeAllReduceOps>(); }},
       {"hierarchical-copy", [] { return std::make_unique<HierarchicalCopyAllReduceOps>(); }},
       {"one-device", [] { return std::make_unique<ReductionToOneDeviceOps>(); }},
+      {"one-copy", [] { return std::make_unique<OneCopyOps>(); }},
   };
   return entries;
 }
@@ -87,8 +88,8 @@ std::string choose_cross_device_ops(const std::vector<GpuId>& gpus, std::string*
     name = "nccl";
     reason = "every replica has a card of its own, so NCCL can connect them";
   } else {
-    name = cards.size() == 1 ? fastest_among_logical_gpus(gpus.size()) : "hierarchical-copy";
-    reason = cards.size() == 1 ? "NCCL refuses two replicas on one card; measured the fastest of ours for " + std::to_string(gpus.size())
+    name = cards.size() == 1 ? "one-copy" : "hierarchical-copy";
+    reason = cards.size() == 1 ? "the replicas are on one card and share its copy of the variables"
                                : "NCCL refuses two replicas on one card; this one sends least between the cards";
   }
   if (why) *why = reason;

@@ -73,10 +73,15 @@ class CrossDeviceOps {
   virtual std::string name() const = 0;
   // Sums the buffers; afterwards every participant has the same bits.
   virtual Traffic all_reduce(const std::vector<Participant>& participants) = 0;
+  // Sums the buffers into participant 0's; what the others hold afterwards is not said.
+  virtual Traffic reduce(const std::vector<Participant>& participants) { return all_reduce(participants); }
   // Copies participant 0's buffer to all others.
   virtual Traffic broadcast(const std::vector<Participant>& participants);
   // Memory and events for buffers of up to `elements`; called once, so that a step allocates nothing.
   virtual void prepare(const std::vector<LogicalGpu*>& gpus, std::int64_t elements) = 0;
+
+  // Whether the replicas share one copy of weights and slots, see one_copy.h; then gradients are summed with `reduce`.
+  virtual bool one_copy() const { return false; }
 
   // Several workers: see multi_worker_all_reduce.h. By default this process is all there is.
   virtual WorkerPlace place(int here) const { return {0, 1, 0, here}; }
@@ -109,8 +114,8 @@ class CrossDeviceOps {
 };
 
 std::unique_ptr<CrossDeviceOps> make_cross_device_ops(const std::string& name);  // one of the names below
-std::vector<std::string> cross_device_ops_names();  // "nccl", "ring", "tree", "hierarchical-copy", "one-device"
-// NCCL between cards; among logical GPUs of one card an own algorithm. `why` gets the sentence to show.
+std::vector<std::string> cross_device_ops_names();  // "nccl", "ring", "tree", "hierarchical-copy", "one-device", "one-copy"
+// NCCL between cards; logical GPUs of one card share a copy. `why` gets the sentence to show.
 std::string choose_cross_device_ops(const std::vector<GpuId>& gpus, std::string* why);
 
 }  // namespace lockstep

@@ -51,6 +51,7 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
       cross_device_ops(std::move(cross_device_ops_)),
       options(options_),
       tracer(tracer_),
+      one_copy(gpus.size() > 1 && cross_device_ops->one_copy() && !options.check_mirrored),
       buckets(make_buckets(graph.layout(), bucket_bytes_from_environment(options.bucket_bytes),
                            std::min(options.first_bucket_bytes, bucket_bytes_from_environment(options.first_bucket_bytes)))),
       last_variable(graph.layout().specs().size(), -1),
@@ -80,11 +81,11 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       if (buckets[b].sparse < 0 || buckets[b].sparse != graph.first_variable(static_cast<int>(i))) continue;
       const Shape& table = graph.layout().specs()[static_cast<std::size_t>(buckets[b].sparse)].shape;
-      exchanges[b] = std::make_unique<SparseExchange>(gpus, table, options.sparse_gradients);
+      exchanges[b] = std::make_unique<SparseExchange>(gpus, table, options.sparse_gradients, one_copy);
     }
   }
   for (std::size_t r = 0; r < gpus.size(); ++r) {
-    ReplicaPart& part = parts.emplace_back(static_cast<int>(r), *gpus[r], graph);
+    ReplicaPart& part = parts.emplace_back(static_cast<int>(r), *gpus[r], graph, one_copy && r > 0 ? &parts.front().replica : nullptr);
     for (std::size_t b = 0; b < buckets.size() + 1; ++b) part.bucket_ready.emplace_back(gpus[r]->physical());
   }
   cross_device_ops->prepare(gpus, std::max(largest, graph.layout().state_elements()));
@@ -104,6 +105,15 @@ MirroredStep::State::~State() {
       continue;
     }
   }
+}
+
+void MirroredStep::State::make_copies() {
+  if (!one_copy) return;
+  one_copy = false;
+  mirrored = false;
+  for (ReplicaPart& part : parts) part.replica.own_copy();
+  for (const auto& exchange : exchanges)
+    if (exchange) exchange->to_all();
 }
 
 SpanRecord MirroredStep::State::span(Phase phase, int replica) const {
@@ -229,7 +239,11 @@ Replica& MirroredStep::replica(int index) { return state_->parts.at(static_cast<
 std::vector<ReplicaTimes> MirroredStep::times() const { return state_->phase_times.replicas(); }
 int MirroredStep::first_replica() const { return state_->place().first_replica; }
 void MirroredStep::set_tracer(Tracer* tracer) { state_->tracer = tracer; }
-void MirroredStep::set_check_mirrored(bool yes) { state_->options.check_mirrored = yes; }
+void MirroredStep::set_check_mirrored(bool yes) {
+  state_->options.check_mirrored = yes;
+  if (yes) state_->make_copies();  // one copy would have nothing to be compared with
+}
+bool MirroredStep::one_copy() const { return state_->one_copy; }
 void MirroredStep::set_seed(std::uint64_t seed) { state_->options.seed = seed; }
 std::int64_t MirroredStep::iterations() const { return state_->iterations; }
 void MirroredStep::set_iterations(std::int64_t iterations) { state_->iterations = iterations; }

@@ -57,9 +57,10 @@ class MirroredStep {
   void set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<OptimizerImpl> optimizer,
                     std::vector<std::shared_ptr<MetricImpl>> metrics, std::size_t weighted = 0);
 
-  void set_tracer(Tracer* tracer);  // null: no tracing
-  std::string about() const;        // JSON for a trace: devices, algorithm, layers, variables, buckets
-  void set_check_mirrored(bool yes);
+  void set_tracer(Tracer* tracer);    // null: no tracing
+  std::string about() const;          // JSON for a trace: devices, algorithm, layers, variables, buckets
+  void set_check_mirrored(bool yes);  // compares copies, so it makes some where there was one
+  bool one_copy() const;              // replicas share weights and slots, see one_copy.h
   void set_seed(std::uint64_t seed);  // of what random layers draw from now on
 
   // Phase 1. Replica 0's variables and slots are copied to all others, bit for bit.

@@ -15,11 +15,12 @@ namespace lockstep {
 
 // One replica and what the step keeps for it beside the variables.
 struct ReplicaPart {
-  ReplicaPart(int index, LogicalGpu& gpu, const Graph& graph)
-      : replica(index, gpu, graph),
+  ReplicaPart(int index, LogicalGpu& gpu, const Graph& graph, Replica* lender)
+      : replica(index, gpu, graph, lender),
         staging(gpu.physical()),
         finished(gpu.physical()),
         reduced(gpu.physical()),
+        updated(gpu.physical()),
         loss_known(gpu.physical()),
         marks(gpu.physical()) {}
 
@@ -37,6 +38,7 @@ struct ReplicaPart {
   std::vector<Event> bucket_ready;  // by bucket: its gradients are in place on the compute stream; last, its share of the state is
   Event finished;                   // behind everything this replica issued
   Event reduced;                    // behind its last all-reduce, on the communication stream
+  Event updated;                    // behind the update, for those who share the copy
   Event loss_known;                 // behind that copy
   PhaseMarks marks;                 // where the phases of a training step meet
   Shard shard;
@@ -71,6 +73,7 @@ struct MirroredStep::State {
   const std::shared_ptr<CrossDeviceOps> cross_device_ops;
   StepOptions options;
   Tracer* tracer;
+  bool one_copy = false;  // replicas read weights and slots of replica 0, who makes the update
 
   std::shared_ptr<LossImpl> loss;
   std::shared_ptr<OptimizerImpl> optimizer;
@@ -108,6 +111,12 @@ struct MirroredStep::State {
   ReplicaThreads threads;  // last: joined before anything they use goes
 
   int replicas() const { return static_cast<int>(parts.size()); }
+  void make_copies();                                       // to be compared: ends one_copy
+  Traffic sum(const std::vector<Participant>& gradients) {  // to whoever makes the update
+    return one_copy ? cross_device_ops->reduce(gradients) : cross_device_ops->all_reduce(gradients);
+  }
+  void update_replica(int replica);
+  void update_the_copy();
   WorkerPlace place() const { return cross_device_ops->place(replicas()); }
   // Variables that training moves without an optimizer (moving statistics, where they are not frozen) are averaged over replicas, as one
   // more message behind the buckets.

@@ -83,6 +83,7 @@ void MirroredStep::all_reduce() {
                                                                                    [](CrossDeviceOps* ops) { ops->watch(nullptr); });
     try {
       traffic = exchange != nullptr ? state.gather_rows(*exchange, state.buckets[b].sparse, watcher)
+                : gradients         ? state.sum(participants)
                                     : state.cross_device_ops->all_reduce(participants);
     } catch (const ReplicaError& error) {
       throw Error("replica " + std::to_string(error.replica) + ", " + state.where(Phase::all_reduce) + ", " + what + ": " + error.what());
@@ -110,7 +111,7 @@ void MirroredStep::all_reduce() {
       if (squares.defined())
         participants.push_back({&part.replica.gpu(), &part.replica.gpu().communication(), squares.reshaped({squares.size()})});
     }
-    if (!participants.empty()) state.serve(0, Phase::all_reduce, [&] { state.cross_device_ops->all_reduce(participants); });
+    if (!participants.empty()) state.serve(0, Phase::all_reduce, [&] { state.sum(participants); });
   }
   state.threads.wait(*state.deadline);
 }

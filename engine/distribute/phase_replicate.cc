@@ -1,7 +1,8 @@
 // Phase 1, replicate: variables, optimizer slots and state of replica 0 are copied to every other replica, bit for bit.
 //
 // It runs when a model is made or its weights are set; from then on the replicas stay equal because they apply the same update to the
-// same sum. (A trained step marks the phase in the trace all the same: the copies are there, nothing moves.)
+// same sum. Where they share one copy there is only their state to copy. (A trained step marks the phase in the trace all the same: the
+// copies are there, nothing moves.)
 #include "host_clock.h"
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
@@ -24,8 +25,10 @@ void MirroredStep::replicate() {
     const std::int64_t began = host_clock_ns();
     const VariableStore& first = state.parts.front().replica.variables();
     std::vector<std::function<Tensor(const VariableStore&)>> buffers;
-    buffers.emplace_back([](const VariableStore& store) { return store.weights(); });
-    for (int k = 0; k < first.slots(); ++k) buffers.emplace_back([k](const VariableStore& store) { return store.slot(k); });
+    if (!state.one_copy) {
+      buffers.emplace_back([](const VariableStore& store) { return store.weights(); });
+      for (int k = 0; k < first.slots(); ++k) buffers.emplace_back([k](const VariableStore& store) { return store.slot(k); });
+    }
     if (first.state().defined()) buffers.emplace_back([](const VariableStore& store) { return store.state(); });
 
     std::vector<std::unique_ptr<DeviceSpan>> spans;

@@ -1,4 +1,5 @@
-// Phase 5, update: every replica applies the same optimizer to the same sum, so the weights stay equal bit for bit.
+// Phase 5, update: every replica applies the same optimizer to the same sum, so the weights stay equal bit for bit. Where replicas share
+// one copy replica 0 updates it and the others wait: one thread issues that, without waking the replicas' own.
 #include "mirrored_step_state.h"
 #include "range.h"
 
@@ -13,28 +14,47 @@ void explain_update(const Facts::Numbers& numbers, Span& span) {
 
 }  // namespace
 
+void MirroredStep::State::update_replica(int r) {
+  ReplicaPart& part = parts[static_cast<std::size_t>(r)];
+  Stream& stream = part.replica.gpu().compute();
+  part.reduced.record(part.replica.gpu().communication());
+  stream.wait(part.reduced);
+  const Range range("update", r, static_cast<int>(Phase::update));
+  part.marks.set(PhaseMarks::summed, stream);
+  SpanRecord record = span(Phase::update, r);
+  if (tracer) {
+    record.facts = {
+        explain_update,
+        {Facts::from(tracer->text(optimizer->name())), step(), Facts::from(static_cast<double>(optimizer->learning_rate(step())))}};
+  }
+  const DeviceSpan device_span(step_tracer(), stream, record);
+  if (one_copy && r > 0) {
+    stream.wait(parts.front().updated);
+  } else {
+    optimizer->update(part.replica.compute_context(), part.replica.variables(), step());
+  }
+  part.marks.set(PhaseMarks::updated, stream);
+}
+
+// Nobody reads it any more when replica 0 writes it, and nobody reads it again before that is done.
+void MirroredStep::State::update_the_copy() {
+  ReplicaPart& first = parts.front();
+  for (ReplicaPart& part : parts) {
+    if (&part == &first) continue;
+    serve(static_cast<std::size_t>(part.replica.index()), Phase::update, [&] { part.finished.record(part.replica.gpu().compute()); });
+    serve(0, Phase::update, [&] { first.replica.gpu().compute().wait(part.finished); });
+  }
+  for (int r = 0; r < replicas(); ++r) {
+    serve(static_cast<std::size_t>(r), Phase::update, [&] { update_replica(r); });
+    if (r == 0) serve(0, Phase::update, [&] { first.updated.record(first.replica.gpu().compute()); });
+  }
+}
+
 void MirroredStep::update() {
   State& state = *state_;
+  if (state.one_copy) return state.update_the_copy();
   state.threads.run(
-      state.where(Phase::update),
-      [&state](int r) {
-        ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
-        Stream& stream = part.replica.gpu().compute();
-        part.reduced.record(part.replica.gpu().communication());
-        stream.wait(part.reduced);
-        const Range range("update", r, static_cast<int>(Phase::update));
-        part.marks.set(PhaseMarks::summed, stream);
-        SpanRecord span = state.span(Phase::update, r);
-        if (state.tracer) {
-          span.facts = {explain_update,
-                        {Facts::from(state.tracer->text(state.optimizer->name())), state.step(),
-                         Facts::from(static_cast<double>(state.optimizer->learning_rate(state.step())))}};
-        }
-        const DeviceSpan device_span(state.step_tracer(), stream, span);
-        state.optimizer->update(part.replica.compute_context(), part.replica.variables(), state.step());
-        part.marks.set(PhaseMarks::updated, stream);
-      },
-      *state.deadline);
+      state.where(Phase::update), [&state](int r) { state.update_replica(r); }, *state.deadline);
 }
 
 }  // namespace lockstep

@@ -29,26 +29,29 @@ void ReductionTree::prepare(const std::vector<LogicalGpu*>& gpus, std::int64_t e
   }
 }
 
-Traffic ReductionTree::all_reduce(const std::vector<Participant>& participants) {
-  Traffic traffic;
+bool ReductionTree::nothing_to_do(const std::vector<Participant>& participants) const {
   const std::int64_t elements = participants.front().buffer.size();
-  if (participants.size() == 1 || elements == 0) return traffic;
+  if (participants.size() == 1 || elements == 0) return true;
   if (participants.size() != ready_.size() || elements > elements_) {
     throw Error("All-reduce \"" + name() + "\": a buffer of " + std::to_string(elements) + " elements on " +
                 std::to_string(participants.size()) + " replicas is not what prepare() was told of.");
   }
-  const auto bytes = static_cast<std::int64_t>(participants.front().buffer.bytes());
+  return false;
+}
 
-  // One replica waits for what another has recorded; each part is done on behalf of the replica whose stream it goes to.
-  const auto record = [&](std::vector<Event>& events, std::size_t replica) {
-    on_behalf_of(replica, [&] { events[replica].record(*participants[replica].stream); });
-  };
+// One replica waits for what another has recorded; each part is done on behalf of the replica whose stream it goes to.
+void ReductionTree::record(std::vector<Event>& events, const std::vector<Participant>& participants, std::size_t replica) {
+  on_behalf_of(replica, [&] { events[replica].record(*participants[replica].stream); });
+}
+
+int ReductionTree::add_upwards(const std::vector<Participant>& participants) {
+  const auto bytes = static_cast<std::int64_t>(participants.front().buffer.bytes());
   int round = 0;
   for (const Edge& edge : edges_) {
     const int up = edge.parent, down = edge.child;
     const auto parent = static_cast<std::size_t>(up);
     const auto child = static_cast<std::size_t>(down);
-    record(ready_, child);
+    record(ready_, participants, child);
     on_behalf_of(parent, [&] {
       const Participant& receiver = participants[parent];
       receiver.stream->wait(ready_[child]);
@@ -58,10 +61,29 @@ Traffic ReductionTree::all_reduce(const std::vector<Participant>& participants) 
       });
     });
   }
+  return round;
+}
+
+Traffic ReductionTree::reduce(const std::vector<Participant>& participants) {
+  if (nothing_to_do(participants)) return {};
+  const int messages = add_upwards(participants);
+  // What a child does next may overwrite its buffer.
+  for (std::size_t parent = 0; parent < participants.size(); ++parent) record(read_, participants, parent);
+  for (const auto& [up, down] : edges_) {
+    const auto child = static_cast<std::size_t>(down);
+    on_behalf_of(child, [&, parent = static_cast<std::size_t>(up)] { participants[child].stream->wait(read_[parent]); });
+  }
+  return {messages, messages * static_cast<std::int64_t>(participants.front().buffer.bytes())};
+}
+
+Traffic ReductionTree::all_reduce(const std::vector<Participant>& participants) {
+  if (nothing_to_do(participants)) return {};
+  const auto bytes = static_cast<std::int64_t>(participants.front().buffer.bytes());
+  int round = add_upwards(participants);
   for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge) {
     const auto parent = static_cast<std::size_t>(edge->parent);
     const auto child = static_cast<std::size_t>(edge->child);
-    record(ready_, parent);
+    record(ready_, participants, parent);
     on_behalf_of(child, [&] {
       const Participant& receiver = participants[child];
       receiver.stream->wait(ready_[parent]);
@@ -70,16 +92,14 @@ Traffic ReductionTree::all_reduce(const std::vector<Participant>& participants) 
                      bytes);
       });
     });
-    record(read_, child);
+    record(read_, participants, child);
   }
   // What a parent does next may overwrite its buffer. Only now, or its children would be served one after another.
   for (const auto& [up, down] : edges_) {
     const auto parent = static_cast<std::size_t>(up);
     on_behalf_of(parent, [&, child = static_cast<std::size_t>(down)] { participants[parent].stream->wait(read_[child]); });
   }
-  traffic.messages = 2 * static_cast<std::int64_t>(edges_.size());
-  traffic.bytes = traffic.messages * bytes;
-  return traffic;
+  return {round, round * bytes};
 }
 
 }  // namespace lockstep

@@ -19,11 +19,16 @@ class ReductionTree : public CrossDeviceOps {
   };
 
   Traffic all_reduce(const std::vector<Participant>& participants) override;
+  Traffic reduce(const std::vector<Participant>& participants) override;  // only the way up
   void prepare(const std::vector<LogicalGpu*>& gpus, std::int64_t elements) override;
   // In the order of adding: whatever a child gets stands before its own edge. Every replica but 0 is a child once.
   virtual std::vector<Edge> edges(const std::vector<LogicalGpu*>& gpus) const = 0;
 
  private:
+  bool nothing_to_do(const std::vector<Participant>& participants) const;
+  int add_upwards(const std::vector<Participant>& participants);  // the rounds it took
+  void record(std::vector<Event>& events, const std::vector<Participant>& participants, std::size_t replica);
+
   std::vector<Edge> edges_;
   std::vector<Event> ready_;     // by replica: its sum so far, or on the way down the whole sum, is in place
   std::vector<Event> read_;      // by replica: it has read its parent's buffer

@@ -9,11 +9,21 @@
 
 namespace lockstep {
 
-Replica::Replica(int index, LogicalGpu& gpu, const Graph& graph)
+namespace {
+
+VariableStore store(int index, LogicalGpu& gpu, const Graph& graph, Replica* lender) {
+  const std::string owner = "replica " + std::to_string(index);
+  if (lender == nullptr) return {gpu, graph.layout(), owner};
+  return {gpu, graph.layout(), owner, lender->variables()};
+}
+
+}  // namespace
+
+Replica::Replica(int index, LogicalGpu& gpu, const Graph& graph, Replica* lender)
     : index_(index),
       gpu_(&gpu),
       graph_(&graph),
-      variables_(gpu, graph.layout(), "replica " + std::to_string(index)),
+      variables_(store(index, gpu, graph, lender)),
       workspace_(gpu, "replica " + std::to_string(index) + ": activations"),
       sums_(gpu.arena().allocate(kSums * sizeof(double), "replica " + std::to_string(index) + ": sums of loss and metrics")) {
   clear_sums();
@@ -28,6 +38,13 @@ Program& Replica::program(std::int64_t batch, Mode mode) {
     throw OutOfMemory(error.what() + std::string("\n") + which_batch_fits(batch, mode));
   }
   return *program;
+}
+
+void Replica::own_copy() {
+  if (!variables_.borrows()) return;
+  gpu_->compute().synchronize();
+  programs_.clear();
+  variables_.own_copy();
 }
 
 std::string Replica::which_batch_fits(std::int64_t batch, Mode mode) const {

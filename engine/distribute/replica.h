@@ -1,4 +1,4 @@
-// A replica: a logical GPU, its copy of the variables, its programs by batch size, its running sums, its host thread.
+// A replica: a logical GPU, its variables, its programs by batch size, its running sums, its host thread.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,14 @@ namespace lockstep {
 
 class Replica {
  public:
-  Replica(int index, LogicalGpu& gpu, const Graph& graph);
+  // `lender`, where given, is a replica on the same card whose weights and slots this one uses too.
+  Replica(int index, LogicalGpu& gpu, const Graph& graph, Replica* lender = nullptr);
 
   int index() const { return index_; }
   LogicalGpu& gpu() { return *gpu_; }
   VariableStore& variables() { return variables_; }
   Program& program(std::int64_t batch, Mode mode);  // planned at first use
+  void own_copy();                                  // of what it borrowed; its programs are planned anew
   OpContext compute_context();                      // the compute stream, no scratch
 
   static constexpr int kSums = 16;

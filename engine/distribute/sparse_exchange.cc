@@ -65,8 +65,8 @@ bool gathering_is_less(std::int64_t replicas, std::int64_t most, std::int64_t ro
   return replicas * most * (columns + 1) < 2 * rows * columns;
 }
 
-SparseExchange::SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how)
-    : rows_(table.size() / table[-1]), columns_(table[-1]), how_(how) {
+SparseExchange::SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how, bool to_first)
+    : rows_(table.size() / table[-1]), columns_(table[-1]), how_(how), to_first_(to_first) {
   for (LogicalGpu* gpu : gpus) parts_.emplace_back(gpu);
 }
 
@@ -112,18 +112,28 @@ void SparseExchange::upload(int replica, const Deadline& deadline) {
   part.staging.issued(part.gpu->compute());
 }
 
-Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher* watcher) {
-  Traffic traffic;
-  const auto replicas = static_cast<std::int64_t>(parts_.size());
+Tensor SparseExchange::packed(const Part& on, std::size_t replica) const {
   const std::int64_t share = in_use_.most * columns_;
-  const Shape packed{replicas, in_use_.most, columns_};
-  const auto of = [&](const Part& part, std::int64_t replica) {
-    return Tensor(part.packed.data<float>() + replica * share, {in_use_.most, columns_});
-  };
+  return Tensor(on.packed.data<float>() + static_cast<std::int64_t>(replica) * share, {in_use_.most, columns_});
+}
+
+// Adds what all replicas packed, in their order.
+void SparseExchange::merge(Part& reader, const Tensor& gradient) {
+  const auto replicas = static_cast<std::int64_t>(parts_.size());
+  const OpContext context{reader.gpu, &reader.gpu->communication(), {}};
+  ops::merge_rows(context, Tensor(reader.packed.raw(), {replicas, in_use_.most, columns_}), list(reader, in_use_.most, rows()),
+                  list(reader, in_use_.most + rows(), rows() * replicas), gradient);
+}
+
+Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher* watcher) {
+  if (to_first_) return run_to_first(gradients, watcher);
+  Traffic traffic;
+  const auto replicas = static_cast<int>(parts_.size());
+  const std::int64_t bytes = in_use_.most * columns_ * 4;
   for (std::size_t r = 0; r < parts_.size(); ++r) {
     Part& part = parts_[r];
     const OpContext context{part.gpu, &part.gpu->communication(), {}};
-    ops::pack_rows(context, gradients[r], list(part, 0, in_use_.most), of(part, static_cast<std::int64_t>(r)));
+    ops::pack_rows(context, gradients[r], list(part, 0, in_use_.most), packed(part, r));
     part.packed_ready.record(part.gpu->communication());
   }
   for (std::size_t to = 0; to < parts_.size(); ++to) {
@@ -132,24 +142,46 @@ Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher
     for (std::size_t from = 0; from < parts_.size(); ++from) {
       if (from == to) continue;
       stream.wait(parts_[from].packed_ready);
-      const auto r = static_cast<std::int64_t>(from);
-      const Message message{
-          static_cast<int>(from), static_cast<int>(to), 0, static_cast<int>(from), static_cast<int>(replicas), share * 4, false};
+      const Message message{static_cast<int>(from), static_cast<int>(to), 0, static_cast<int>(from), replicas, bytes, false};
       if (watcher != nullptr) watcher->begin(message, stream, Tensor());
-      copy_between(stream, *parts_[from].gpu, of(parts_[from], r).raw(), *reader.gpu, of(reader, r).raw(), share * 4);
-      if (watcher != nullptr) watcher->end(message, stream, of(reader, r).reshaped({share}));
+      copy_between(stream, *parts_[from].gpu, packed(parts_[from], from).raw(), *reader.gpu, packed(reader, from).raw(), bytes);
+      if (watcher != nullptr) watcher->end(message, stream, packed(reader, from).reshaped({bytes / 4}));
       ++traffic.messages;
-      traffic.bytes += share * 4;
+      traffic.bytes += bytes;
     }
     reader.read.record(stream);
-    const OpContext context{reader.gpu, &stream, {}};
-    ops::merge_rows(context, Tensor(reader.packed.raw(), packed), list(reader, in_use_.most, rows()),
-                    list(reader, in_use_.most + rows(), rows() * replicas), gradients[to]);
+    merge(reader, gradients[to]);
   }
   // Nobody packs again before all have read.
   for (Part& part : parts_)
     for (Part& reader : parts_)
       if (&part != &reader) part.gpu->communication().wait(reader.read);
+  return traffic;
+}
+
+// Everybody packs to where replica 0 reads: nothing is copied.
+Traffic SparseExchange::run_to_first(const std::vector<Tensor>& gradients, MessageWatcher* watcher) {
+  Traffic traffic;
+  Part& first = parts_.front();
+  const std::int64_t bytes = in_use_.most * columns_ * 4;
+  for (std::size_t r = 0; r < parts_.size(); ++r) {
+    Part& part = parts_[r];
+    Stream& stream = part.gpu->communication();
+    const Message message{static_cast<int>(r), 0, 0, static_cast<int>(r), static_cast<int>(parts_.size()), bytes, false};
+    const bool watched = watcher != nullptr && r > 0;
+    if (watched) watcher->begin(message, stream, Tensor());
+    ops::pack_rows({part.gpu, &stream, {}}, gradients[r], list(part, 0, in_use_.most), packed(first, r));
+    if (watched) watcher->end(message, stream, packed(first, r).reshaped({bytes / 4}));
+    if (r == 0) continue;
+    part.packed_ready.record(stream);
+    first.gpu->communication().wait(part.packed_ready);
+    ++traffic.messages;
+    traffic.bytes += bytes;
+  }
+  merge(first, gradients.front());
+  first.read.record(first.gpu->communication());
+  for (Part& part : parts_)
+    if (&part != &first) part.gpu->communication().wait(first.read);
   return traffic;
 }
 

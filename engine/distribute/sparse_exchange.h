@@ -32,7 +32,9 @@ bool gathering_is_less(std::int64_t replicas, std::int64_t most, std::int64_t ro
 
 class SparseExchange {
  public:
-  SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how);
+  // `to_first`: on one card, and only replica 0 wants the sum.
+  SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how, bool to_first = false);
+  void to_all() { to_first_ = false; }
 
   // For the step that begins: finds the rows in use; true when they shall be gathered.
   bool begin(const Array& x, const std::vector<Shard>& shards);
@@ -53,9 +55,13 @@ class SparseExchange {
     Event packed_ready, read;
   };
   Tensor list(const Part& part, std::int64_t first, std::int64_t count) const;
+  Tensor packed(const Part& on, std::size_t replica) const;  // that replica's rows there
+  void merge(Part& reader, const Tensor& gradient);
+  Traffic run_to_first(const std::vector<Tensor>& gradients, MessageWatcher* watcher);
 
   std::int64_t rows_, columns_;
   SparseGradients how_;
+  bool to_first_;
   std::deque<Part> parts_;
   RowsInUse in_use_;
   bool gathers_ = false;

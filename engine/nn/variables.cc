@@ -69,9 +69,25 @@ VariableStore::VariableStore(LogicalGpu& gpu, const VariableLayout& layout, std:
       gradients_(zeros(gpu, layout.trainable_elements(), owner_ + ": gradients")),
       state_(zeros(gpu, layout.state_elements(), owner_ + ": state")) {}
 
+VariableStore::VariableStore(LogicalGpu& gpu, const VariableLayout& layout, std::string owner, const VariableStore& lender)
+    : gpu_(&gpu),
+      layout_(&layout),
+      owner_(std::move(owner)),
+      lender_(&lender),
+      gradients_(zeros(gpu, layout.trainable_elements(), owner_ + ": gradients")),
+      state_(zeros(gpu, layout.state_elements(), owner_ + ": state")) {}
+
+void VariableStore::own_copy() {
+  if (!borrows()) return;
+  const int count = slots();
+  lender_ = nullptr;
+  weights_ = zeros(*gpu_, layout_->trainable_elements(), owner_ + ": weights");
+  make_slots(count);
+}
+
 Tensor VariableStore::variable(int index) const {
   const VariableSpec& spec = layout_->specs().at(static_cast<std::size_t>(index));
-  const Buffer& buffer = spec.trainable ? weights_ : state_;
+  const Buffer& buffer = spec.trainable ? lender().weights_ : state_;
   return {buffer.data<float>() + layout_->offset(index), spec.shape};
 }
 
@@ -81,19 +97,21 @@ Tensor VariableStore::gradient(int index) const {
   return {gradients_.data<float>() + layout_->offset(index), spec.shape};
 }
 
-Tensor VariableStore::weights() const { return {weights_.raw(), Shape{layout_->trainable_elements()}}; }
+Tensor VariableStore::weights() const { return {lender().weights_.raw(), Shape{layout_->trainable_elements()}}; }
 Tensor VariableStore::gradients() const { return {gradients_.raw(), Shape{layout_->trainable_elements()}}; }
 Tensor VariableStore::state() const { return {state_.raw(), Shape{layout_->state_elements()}}; }
 Tensor VariableStore::moving() const { return {state_.raw(), Shape{layout_->moving_elements()}}; }
 
 void VariableStore::make_slots(int count) {
-  if (count == slots()) return;
+  if (borrows() || count == slots()) return;
   slots_.clear();
   for (int k = 0; k < count; ++k)
     slots_.push_back(zeros(*gpu_, layout_->trainable_elements(), owner_ + ": optimizer slot " + std::to_string(k)));
 }
 
-Tensor VariableStore::slot(int k) const { return {slots_.at(static_cast<std::size_t>(k)).raw(), Shape{layout_->trainable_elements()}}; }
+Tensor VariableStore::slot(int k) const {
+  return {lender().slots_.at(static_cast<std::size_t>(k)).raw(), Shape{layout_->trainable_elements()}};
+}
 
 void VariableStore::make_squares(bool yes) {
   if (yes == !squares_.empty()) return;

@@ -47,10 +47,14 @@ class VariableLayout {
   std::int64_t moving_elements_ = 0;
 };
 
-// One replica's copy: weights, gradients, state, and the optimizer's slots, each flat.
+// One replica's variables: weights, gradients, state, and the optimizer's slots, each flat.
 class VariableStore {
  public:
   VariableStore(LogicalGpu& gpu, const VariableLayout& layout, std::string owner);  // zero-filled
+  // Gradients and state of its own, but weights and slots are those of `lender`, on the same card.
+  VariableStore(LogicalGpu& gpu, const VariableLayout& layout, std::string owner, const VariableStore& lender);
+  bool borrows() const { return lender_ != nullptr; }
+  void own_copy();  // from now on; zero-filled. Programs that were made before hold the lender's addresses.
 
   const VariableLayout& layout() const { return *layout_; }
   Tensor variable(int index) const;  // trainable or not
@@ -60,7 +64,7 @@ class VariableStore {
   Tensor state() const;              // flat; not defined when there is none
   Tensor moving() const;             // the part of it that training moves: without what is frozen
   void make_slots(int count);        // optimizer slots, zero-filled; calling again with the same count keeps them
-  int slots() const { return static_cast<int>(slots_.size()); }
+  int slots() const { return static_cast<int>(lender().slots_.size()); }
   Tensor slot(int k) const;  // flat, as long as weights()
   // Sums of the squares of a sparse variable's gradients, for optimizers that want them; not defined elsewhere.
   void make_squares(bool yes);
@@ -75,9 +79,12 @@ class VariableStore {
   void write(int index, const Array& values);
 
  private:
+  const VariableStore& lender() const { return lender_ != nullptr ? *lender_ : *this; }
+
   LogicalGpu* gpu_;
   const VariableLayout* layout_;
   std::string owner_;
+  const VariableStore* lender_ = nullptr;
   Buffer weights_, gradients_, state_;
   std::vector<Buffer> slots_;
   Buffer scratch_;

@@ -19,7 +19,7 @@ std::vector<float> weights_after_a_step(const std::string& algorithm, int replic
   {
     const Gpus gpus = algorithm == "nccl" ? whole_cards(replicas) : logical_gpus(replicas);
     StepOptions options;
-    options.check_mirrored = true;
+    options.check_mirrored = algorithm != "one-copy";  // which has no copies to compare
     options.first_bucket_bytes = 1024;
     MirroredStep step(mnist_graph(), gpus.pointers, make_cross_device_ops(algorithm), options, nullptr);
     step.set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F),

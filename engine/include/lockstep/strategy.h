@@ -16,8 +16,8 @@
 
 namespace lockstep {
 
-// By name: NcclAllReduce(), RingAllReduce(), TreeAllReduce(), HierarchicalCopyAllReduce(), ReductionToOneDevice(); empty: chosen for the
-// devices.
+// By name: NcclAllReduce(), RingAllReduce(), TreeAllReduce(), HierarchicalCopyAllReduce(), ReductionToOneDevice(), OneCopy(); empty: chosen
+// for the devices.
 struct CrossDeviceOpsName {
   std::string name;
 };
@@ -26,6 +26,7 @@ inline CrossDeviceOpsName RingAllReduce() { return {"ring"}; }
 inline CrossDeviceOpsName TreeAllReduce() { return {"tree"}; }
 inline CrossDeviceOpsName HierarchicalCopyAllReduce() { return {"hierarchical-copy"}; }
 inline CrossDeviceOpsName ReductionToOneDevice() { return {"one-device"}; }
+inline CrossDeviceOpsName OneCopy() { return {"one-copy"}; }  // logical GPUs of one card: they share one copy of the variables
 
 // A handle; copies name the same strategy. Models made inside a scope live on all its replicas.
 class Strategy {

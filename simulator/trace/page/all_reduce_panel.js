@@ -143,6 +143,7 @@ function allReducePanel(step) {
         "then the finished ones travel around once more.",
     tree: "A tree: pairs add up, then pairs of pairs. The sum comes back down the same way.",
     "one-device": "Everybody sends to one replica, which adds up and sends the sum back.",
+    "one-copy": "The replicas are on one card and share one copy of the weights: replica 0 adds up all gradients and updates it.",
     "hierarchical-copy": "Groups add up among themselves first, then their leaders; the sum comes back the same way.",
     nccl: "NCCL moves the data; its messages are its own affair and not recorded here.",
   };

@@ -1,0 +1,21 @@
+// Among logical GPUs of one card: replicas share one copy of weights and optimizer slots, since they can read the same memory.
+//
+// Gradients, statistics and activations stay each replica's own. Replica 0 adds the others' gradients to its own, in the order of the
+// replicas, and updates the copy that all read: n - 1 messages instead of 2(n - 1), one update instead of n, and 1/n of the memory. The
+// same bits as "one-device" with n copies. With copies the card's caches would hold n times as much for nothing.
+#pragma once
+
+#include <vector>
+
+#include "reduction_to_one_device.h"
+
+namespace lockstep {
+
+class OneCopyOps : public ReductionToOneDeviceOps {
+ public:
+  std::string name() const override { return "one-copy"; }
+  bool one_copy() const override { return true; }
+  void prepare(const std::vector<LogicalGpu*>& gpus, std::int64_t elements) override;  // an Error where there are several cards
+};
+
+}  // namespace lockstep
