@@ -36,14 +36,10 @@ void MirroredStep::State::update_replica(int r) {
   part.marks.set(PhaseMarks::updated, stream);
 }
 
-// Nobody reads it any more when replica 0 writes it, and nobody reads it again before that is done.
+// Nobody reads it any more when replica 0 writes it: its sum waited for everybody's last bucket, behind which no replica reads weights. And
+// nobody reads it again before that is done.
 void MirroredStep::State::update_the_copy() {
   ReplicaPart& first = parts.front();
-  for (ReplicaPart& part : parts) {
-    if (&part == &first) continue;
-    serve(static_cast<std::size_t>(part.replica.index()), Phase::update, [&] { part.finished.record(part.replica.gpu().compute()); });
-    serve(0, Phase::update, [&] { first.replica.gpu().compute().wait(part.finished); });
-  }
   for (int r = 0; r < replicas(); ++r) {
     serve(static_cast<std::size_t>(r), Phase::update, [&] { update_replica(r); });
     if (r == 0) serve(0, Phase::update, [&] { first.updated.record(first.replica.gpu().compute()); });

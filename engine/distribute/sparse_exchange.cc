@@ -87,7 +87,8 @@ void SparseExchange::upload(int replica, const Deadline& deadline) {
   if (!gathers_) return;
   Part& part = parts_[static_cast<std::size_t>(replica)];
   const auto replicas = static_cast<std::int64_t>(parts_.size());
-  const std::int64_t count = in_use_.most + rows() * (1 + replicas);
+  const bool merges = !to_first_ || replica == 0;  // the others need to know only what to pack
+  const std::int64_t count = in_use_.most + (merges ? rows() * (1 + replicas) : 0);
   // With room for batches of four times as many rows, where those would still be gathered: a warm step allocates nothing.
   const auto reserve = [&](Buffer& buffer, std::int64_t now, std::int64_t ever, const char* what) {
     if (buffer.bytes() >= static_cast<std::size_t>(now) * 4) return;
@@ -98,15 +99,17 @@ void SparseExchange::upload(int replica, const Deadline& deadline) {
                                         "replica " + std::to_string(replica) + ": " + what + " of a sparse gradient");
   };
   const std::int64_t most_ever = std::max(in_use_.most, std::min(4 * in_use_.most, 2 * rows_ * columns_ / (replicas * (columns_ + 1))));
-  reserve(part.lists, count, most_ever + std::min(rows_, replicas * most_ever) * (1 + replicas), "the rows in use");
-  reserve(part.packed, replicas * in_use_.most * columns_, replicas * most_ever * columns_, "rows from all replicas");
+  reserve(part.lists, count, most_ever + (merges ? std::min(rows_, replicas * most_ever) * (1 + replicas) : 0), "the rows in use");
+  if (merges) reserve(part.packed, replicas * in_use_.most * columns_, replicas * most_ever * columns_, "rows from all replicas");
 
   const std::vector<std::int32_t>& own = in_use_.by_replica[static_cast<std::size_t>(replica)];
   auto* pinned = reinterpret_cast<std::int32_t*>(part.staging.next(static_cast<std::size_t>(count) * sizeof(std::int32_t), deadline));
   std::copy(own.begin(), own.end(), pinned);
   std::fill(pinned + own.size(), pinned + in_use_.most, -1);
-  std::copy(in_use_.all.begin(), in_use_.all.end(), pinned + in_use_.most);
-  std::copy(in_use_.positions.begin(), in_use_.positions.end(), pinned + in_use_.most + rows());
+  if (merges) {
+    std::copy(in_use_.all.begin(), in_use_.all.end(), pinned + in_use_.most);
+    std::copy(in_use_.positions.begin(), in_use_.positions.end(), pinned + in_use_.most + rows());
+  }
   const OpContext context{part.gpu, &part.gpu->compute(), {}};
   ops::upload(context, pinned, list(part, 0, count));
   part.staging.issued(part.gpu->compute());
