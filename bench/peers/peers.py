@@ -62,6 +62,11 @@ class Peer:
         self.process.wait()
 
 
+def ratio_of(one, other):
+    """Of neighbouring rounds: what slows the machine for a while slows both."""
+    return statistics.median(a / b for a, b in zip(one.rates, other.rates))
+
+
 def peers_of(workload, program):
     common = [str(BATCH[workload]), str(SAMPLES[workload])]
     python = sys.executable
@@ -81,16 +86,25 @@ def compare(workload, program, rounds, window):
             peer.measure()
     for peer in peers:
         peer.close()
-    base = statistics.median(next(p for p in peers if p.name == "Lockstep x2").rates)
-    print(f"\n{workload}, global batch {BATCH[workload]}: samples/s (median of {rounds}), ratio of Lockstep x2 to it")
+    by_name = {peer.name: peer for peer in peers}
+    base = by_name["Lockstep x2"]
+    print(f"\n{workload}, global batch {BATCH[workload]}: samples/s (median of {rounds} rounds), ratio of Lockstep x2 to it (median of the rounds' ratios)")
     print(f"{'':<22}{'samples/s':>10}{'spread':>9}{'ratio':>8}{'first step':>12}{'peak MiB':>10}{'loss':>9}")
     rows = []
     for peer in peers:
         rate = statistics.median(peer.rates)
         spread = (max(peer.rates) - min(peer.rates)) / rate
-        rows.append({"workload": workload, "peer": peer.name, "samples_per_second": rate, "spread": spread, "ratio": base / rate,
+        ratio = ratio_of(base, peer)
+        rows.append({"workload": workload, "peer": peer.name, "samples_per_second": rate, "spread": spread, "ratio": ratio,
                      "first_step_seconds": peer.first_step, "peak_mib": peer.peak, "loss": peer.losses[-1]})
-        print(f"{peer.name:<22}{rate:>10.0f}{100 * spread:>8.0f}%{base / rate:>8.2f}{peer.first_step:>10.1f} s{peer.peak:>10.0f}{peer.losses[-1]:>9.4f}", flush=True)
+        print(f"{peer.name:<22}{rate:>10.0f}{100 * spread:>8.0f}%{ratio:>8.2f}{peer.first_step:>10.1f} s{peer.peak:>10.0f}{peer.losses[-1]:>9.4f}", flush=True)
+    others = [peer for peer in peers if not peer.name.startswith("Lockstep")]
+    best = max(others, key=lambda peer: statistics.median(peer.rates))
+    mirrored = max((peer for peer in others if peer.name.startswith("TF Mirrored x2")), key=lambda peer: statistics.median(peer.rates))
+    print(f"Lockstep x2 is {ratio_of(base, mirrored):.2f} times TensorFlow's MirroredStrategy on 2 devices (the better of its two ways to sum), "
+          f"{ratio_of(base, best):.2f} times the best of all others ({best.name}), and takes {base.peak / mirrored.peak:.2f} of the former's memory.")
+    kept = ", ".join(f"{ratio_of(by_name[f'Lockstep x{n}'], by_name['Lockstep x1']):.2f} on {n}" for n in (2, 4, 8))
+    print(f"Of one device's throughput at the same global batch Lockstep keeps {kept} logical GPUs.", flush=True)
     return rows
 
 
