@@ -163,6 +163,7 @@ std::string MirroredStep::about() const {
   const State& state = *state_;
   nlohmann::json json;
   json["algorithm"] = state.cross_device_ops->name();
+  json["one copy"] = state.one_copy;
   json["worker"] = state.place().worker;
   json["workers"] = state.place().workers;
   json["replicas"] = state.place().replicas;

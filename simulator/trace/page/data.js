@@ -5,6 +5,7 @@ const PHASES = ["replicate", "shard", "local gradients", "all-reduce", "update",
 const trace = JSON.parse(document.getElementById("trace").textContent);
 const about = trace.otherData.about;
 const figures = trace.otherData.figures;
+const ONE_COPY = about["one copy"] === true;  // the replicas share weights and slots of replica 0
 const FIRST_REPLICA = about["first replica"] || 0;
 
 const spans = trace.traceEvents.filter((event) => event.ph === "X")

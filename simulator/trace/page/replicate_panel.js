@@ -13,6 +13,7 @@ function replicatePanel(step) {
               "header", {}, html("b", {}, "replica " + replica),
               html(
                   "span", {class: "quiet"},
+                  ONE_COPY          ? (r === 0 ? "the copy" : "reads replica " + replicas[0] + "'s") :
                   r === 0 && copied ? "the original" :
                       copied        ? "a copy" :
                                       "mirrored")),
@@ -35,19 +36,22 @@ function replicatePanel(step) {
   const node = html(
       "div", {class: "panel"},
       words(
-          "1  Replicate", "Every replica holds its own copy of every variable: the same bits on each.",
-          copied ? "Before the first step, replica " + replicas[0] +
+          "1  Replicate",
+          ONE_COPY ? "The replicas are on one card and read one copy of the weights." :
+                     "Every replica holds its own copy of every variable: the same bits on each.",
+          ONE_COPY ? "Nothing moves. On several cards, or with an algorithm asked for by name, each replica would hold its own." :
+              copied ? "Before the first step, replica " + replicas[0] +
                   "'s values were copied to the others. From here on nobody copies weights again." :
                    "Nothing moves in this step. The copies stay equal because every replica applies the same update to the same sum.",
           [
-            ["variables", grouped(variables.length)], ["parameters", grouped(about.parameters || 0)], ["on each replica", bytes(total)],
+            ["variables", grouped(variables.length)], ["parameters", grouped(about.parameters || 0)], [ONE_COPY ? "on the card" : "on each replica", bytes(total)],
             sent && ["messages", grouped(sent["messages of all replicas"])], sent && ["bytes copied", bytes(sent["bytes of all replicas"])]
           ]),
       html("div", {class: "picture replicas scrolls" + many()}, cards));
   return {
     node,
     update(moment) {
-      for (const {bar, r, size} of bars) bar.setAttribute("width", (r === 0 || !copied ? size : size * clamp(moment * 1.1, 0, 1)) + "%");
+      for (const {bar, r, size} of bars) bar.setAttribute("width", (r === 0 || !copied || ONE_COPY ? size : size * clamp(moment * 1.1, 0, 1)) + "%");
     },
   };
 }

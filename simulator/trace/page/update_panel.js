@@ -24,7 +24,7 @@ function updatePanel(step) {
               "table", {},
               norms.filter((span) => span.args["gradient norm"] !== undefined)
                   .map((span) => line("replica " + span.replica + ", its own", span.args["gradient norm"], 2)),
-              line("summed, on every one", after, 4)),
+              line(ONE_COPY ? "summed" : "summed, on every one", after, 4)),
           html(
               "p", {class: "quiet", style: {"margin-top": "8px", "font-size": "12.5px"}},
               "Each replica's gradient is already weighted by its share of the samples. Parts that point in different directions " +
@@ -35,13 +35,17 @@ function updatePanel(step) {
           (span) => html(
               "div", {class: "card"},
               html("header", {}, html("b", {}, "replica " + span.replica), html("span", {class: "quiet"}, duration(span.end - span.begin))),
-              html("p", {class: "quiet"}, "weights ← " + (span.args.optimizer || "optimizer") + "(weights, the sum)"))));
+              html("p", {class: "quiet"}, ONE_COPY && span.replica !== replicas[0] ? "waits for the copy" :
+                                                                                "weights ← " + (span.args.optimizer || "optimizer") + "(weights, the sum)"))));
   return {
     node: html(
         "div", {class: "panel"},
         words(
-            "5  Update", "Every replica applies the same optimizer to the same sum. Same sum in, same weights out.",
-            "No weights travel: each replica does the arithmetic for itself, and gets the same bits.",
+            "5  Update",
+            ONE_COPY ? "Replica " + replicas[0] + " applies the optimizer to the sum. All replicas read the copy it writes." :
+                       "Every replica applies the same optimizer to the same sum. Same sum in, same weights out.",
+            ONE_COPY ? "With copies each replica would do the same arithmetic, and get the same bits." :
+                       "No weights travel: each replica does the arithmetic for itself, and gets the same bits.",
             [
               ["optimizer", first.args.optimizer || "–"], ["iteration", grouped(first.args.iteration || 0)],
               ["learning rate", number(first.args["learning rate"], 3)]
