@@ -92,6 +92,7 @@ class CrossDeviceOps {
   virtual void check() {}  // throws when another worker is lost
   virtual void abort() {}  // nothing more will be reduced: lets go of whoever waits
 
+  bool watched() const { return watcher_ != nullptr; }
   // For a trace; null: nobody watches. NCCL's messages are its own affair.
   void watch(MessageWatcher* watcher) { watcher_ = watcher; }
 

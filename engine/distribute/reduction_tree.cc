@@ -1,6 +1,7 @@
 // Up the tree with additions, down the tree with copies.
 #include "reduction_tree.h"
 
+#include "elementwise.h"
 #include "lockstep/error.h"
 #include "peer.h"
 
@@ -44,22 +45,43 @@ void ReductionTree::record(std::vector<Event>& events, const std::vector<Partici
   on_behalf_of(replica, [&] { events[replica].record(*participants[replica].stream); });
 }
 
+// Edges from `first` on that have the same parent, on the parent's card: one pass over the parent's buffer adds all of them. Where somebody
+// watches each message is added by itself; the order, and so every bit, is the same.
+std::size_t ReductionTree::added_at_once(const std::vector<Participant>& participants, std::size_t first) const {
+  const auto card = [&](int replica) { return participants[static_cast<std::size_t>(replica)].gpu->physical(); };
+  std::size_t count = 1;
+  while (!watched() && count < ops::kMostAdded && first + count < edges_.size() && edges_[first + count].parent == edges_[first].parent &&
+         card(edges_[first].child) == card(edges_[first].parent) && card(edges_[first + count].child) == card(edges_[first].parent))
+    ++count;
+  return count;
+}
+
 int ReductionTree::add_upwards(const std::vector<Participant>& participants) {
   const auto bytes = static_cast<std::int64_t>(participants.front().buffer.bytes());
   int round = 0;
-  for (const Edge& edge : edges_) {
-    const int up = edge.parent, down = edge.child;
+  for (std::size_t first = 0; first < edges_.size();) {
+    const std::size_t count = added_at_once(participants, first);
+    const int up = edges_[first].parent;
     const auto parent = static_cast<std::size_t>(up);
-    const auto child = static_cast<std::size_t>(down);
-    record(ready_, participants, child);
+    const Participant& receiver = participants[parent];
+    std::vector<Tensor> summands;
+    for (std::size_t e = first; e < first + count; ++e) {
+      const auto child = static_cast<std::size_t>(edges_[e].child);
+      record(ready_, participants, child);
+      on_behalf_of(parent, [&] { receiver.stream->wait(ready_[child]); });
+      summands.push_back(participants[child].buffer);
+    }
     on_behalf_of(parent, [&] {
-      const Participant& receiver = participants[parent];
-      receiver.stream->wait(ready_[child]);
-      deliver({down, up, round++, 0, 1, bytes, true}, *receiver.stream, receiver.buffer, [&] {
-        add_between({receiver.gpu, receiver.stream, {}}, *participants[child].gpu, participants[child].buffer, receiver.buffer,
-                    staging_[parent]);
+      const OpContext context{receiver.gpu, receiver.stream, {}};
+      if (count > 1) return ops::add_several(context, summands, receiver.buffer);
+      const int down = edges_[first].child;
+      deliver({down, up, round, 0, 1, bytes, true}, *receiver.stream, receiver.buffer, [&] {
+        const Participant& child = participants[static_cast<std::size_t>(down)];
+        add_between(context, *child.gpu, child.buffer, receiver.buffer, staging_[parent]);
       });
     });
+    round += static_cast<int>(count);
+    first += count;
   }
   return round;
 }

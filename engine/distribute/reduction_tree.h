@@ -26,6 +26,7 @@ class ReductionTree : public CrossDeviceOps {
 
  private:
   bool nothing_to_do(const std::vector<Participant>& participants) const;
+  std::size_t added_at_once(const std::vector<Participant>& participants, std::size_t first) const;
   int add_upwards(const std::vector<Participant>& participants);  // the rounds it took
   void record(std::vector<Event>& events, const std::vector<Participant>& participants, std::size_t replica);
 

@@ -5,7 +5,9 @@
 
 #include "elementwise_kernels.h"
 #include "launch.h"
+#include "lockstep/error.h"
 #include "op_check.h"
+#include "sum_kernels.h"
 
 namespace lockstep::ops {
 
@@ -38,6 +40,16 @@ void add(const OpContext& context, const Tensor& x, const Tensor& y) {
   expect_size("add", "the sum", y, x.size());
   if (x.size() == 0) return;
   launch(*context.stream, "add", kernels::add_cost(x.size()), grid_for_elements(x.size()), kernels::add, x.read(), y.view());
+}
+
+void add_several(const OpContext& context, const std::vector<Tensor>& xs, const Tensor& y) {
+  if (xs.empty() || xs.size() > kMostAdded) throw Error("add_several: 1 to " + std::to_string(kMostAdded) + " buffers can be added.");
+  if (xs.size() == 1) return add(context, xs.front(), y);
+  for (const Tensor& x : xs) expect_size("add_several", "a summand", x, y.size());
+  if (y.size() == 0) return;
+  const auto read = [&](std::size_t i) { return i < xs.size() ? xs[i].read() : View<const float>{}; };
+  launch(*context.stream, "add_several", kernels::add_several_cost(y.size(), static_cast<int>(xs.size())), grid_for_elements(y.size()),
+         kernels::add_several, read(0), read(1), read(2), read(3), y.view());
 }
 
 std::size_t checksum_scratch() { return 256 * sizeof(std::uint64_t); }

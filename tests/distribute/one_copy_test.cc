@@ -159,6 +159,40 @@ TEST(OneCopy, IsRefusedOnSeveralCards) {
   }
 }
 
+// Counts messages, and so makes each one an addition of its own.
+struct Counting : MessageWatcher {
+  void begin(const Message& /*message*/, const Stream& /*stream*/, const Tensor& /*place*/) override { ++begun; }
+  void end(const Message& /*message*/, const Stream& /*stream*/, const Tensor& /*place*/) override { ++ended; }
+  int begun = 0, ended = 0;
+};
+
+TEST(OneCopy, AddsInTheOrderOfTheReplicasWatchedOrNot) {
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  for (int replicas = 2; replicas <= 8; ++replicas) {
+    Bench bench("one-copy", logical_gpus(replicas), 1000);
+    std::vector<std::vector<float>> values(bench.replicas(), std::vector<float>(997));
+    for (auto& one : values)
+      for (float& value : one) value = normal(random);
+    std::vector<float> expected = values[0];
+    for (std::size_t r = 1; r < values.size(); ++r)
+      for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += values[r][i];
+    Counting counting;
+    for (MessageWatcher* watcher : {static_cast<MessageWatcher*>(nullptr), static_cast<MessageWatcher*>(&counting)}) {
+      for (std::size_t r = 0; r < bench.replicas(); ++r) ops::upload(bench.context(r), values[r].data(), bench.buffer(r, 997));
+      bench.ops().watch(watcher);
+      EXPECT_EQ(bench.ops().reduce(bench.participants(997)).messages, replicas - 1);
+      bench.ops().watch(nullptr);
+      std::vector<float> found(997);
+      ops::download(bench.context(0), bench.buffer(0, 997), found.data());
+      bench.context(0).stream->synchronize();
+      EXPECT_TRUE(same_bits(found, expected)) << replicas << (watcher != nullptr ? ", watched" : "");
+    }
+    EXPECT_EQ(counting.begun, replicas - 1);
+    EXPECT_EQ(counting.ended, replicas - 1);
+  }
+}
+
 TEST(OneCopy, SendsHalfAsMuchAndLeavesTheOthersBuffersFree) {
   for (int replicas = 1; replicas <= 8; ++replicas) {
     Bench bench("one-copy", logical_gpus(replicas), 1000);

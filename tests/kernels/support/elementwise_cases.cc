@@ -1,7 +1,8 @@
-// Fill, add, transpose, checksum.
+// Fill, add one or several, transpose, checksum.
 #include "elementwise_kernels.h"
 
 #include "kernel_case.h"
+#include "sum_kernels.h"
 
 namespace lockstep::testing {
 
@@ -37,6 +38,24 @@ std::vector<KernelCase> elementwise_cases() {
                      instance.check = [=] {
                        auto expected = y.initial();
                        for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += x.initial()[i];
+                       EXPECT_EQ(y.now(), expected);
+                     };
+                   }});
+  cases.push_back({"add_several", [](Random& random, KernelInstance& instance) {
+                     const std::int64_t n = between(random, 1, 3000), sources = between(random, 2, 4);
+                     std::vector<decltype(instance.input(normal(random, n)))> xs;
+                     for (std::int64_t k = 0; k < sources; ++k) xs.push_back(instance.input(normal(random, n)));
+                     const auto y = instance.in_out(normal(random, n));
+                     instance.shape = std::to_string(sources) + " x " + std::to_string(n);
+                     instance.start = [=](const Stream& s, Grid g) {
+                       const auto read = [&](std::size_t k) { return k < xs.size() ? xs[k].read() : View<const float>{}; };
+                       launch(s, "add_several", kernels::add_several_cost(n, static_cast<int>(sources)), g, kernels::add_several, read(0),
+                              read(1), read(2), read(3), y.write());
+                     };
+                     instance.check = [=] {
+                       auto expected = y.initial();
+                       for (const auto& x : xs)
+                         for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += x.initial()[i];
                        EXPECT_EQ(y.now(), expected);
                      };
                    }});
