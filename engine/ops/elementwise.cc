@@ -49,7 +49,7 @@ void add_several(const OpContext& context, const std::vector<Tensor>& xs, const 
   if (y.size() == 0) return;
   const auto read = [&](std::size_t i) { return i < xs.size() ? xs[i].read() : View<const float>{}; };
   launch(*context.stream, "add_several", kernels::add_several_cost(y.size(), static_cast<int>(xs.size())), grid_for_elements(y.size()),
-         kernels::add_several, read(0), read(1), read(2), read(3), y.view());
+         kernels::add_several, read(0), read(1), read(2), read(3), read(4), read(5), read(6), y.view());
 }
 
 std::size_t checksum_scratch() { return 256 * sizeof(std::uint64_t); }

@@ -16,7 +16,7 @@ void upload(const OpContext& context, const void* host,
 void download(const OpContext& context, const Tensor& from, void* host);  // asynchronous
 void add(const OpContext& context, const Tensor& x, const Tensor& y);     // y += x
 // y += x for up to kMostAdded of them, one after the other, in one pass over y.
-constexpr std::size_t kMostAdded = 4;
+constexpr std::size_t kMostAdded = 7;
 void add_several(const OpContext& context, const std::vector<Tensor>& xs, const Tensor& y);
 // A 64-bit fingerprint of the bits (not the values) of x, written to *result on the device. Any changed bit changes it. With
 // checksum_scratch() bytes of scratch it is made by many blocks, without it by one; the result is the same.

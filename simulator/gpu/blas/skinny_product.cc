@@ -92,16 +92,18 @@ void multiply(const Tile& tile, std::int64_t lanes) {
   }
 }
 
-// Rows in tiles of about the same height: sixteen are 5, 5 and 6, not 6, 6 and 4.
+// Rows in tiles of about the same height: sixteen are 5, 5 and 6, not 6, 6 and 4. Divides once, not for each tile.
 struct Heights {
-  std::int64_t rows, tiles;
+  std::int64_t tiles, least, lower;  // how many tiles; the first `lower` of them have `least` rows, the others one more
 
-  Heights(std::int64_t rows_, std::int64_t columns) : rows(rows_) {
+  Heights(std::int64_t rows, std::int64_t columns) {
     const std::int64_t most = columns > kVector ? kPairRows : kSingleRows;
     tiles = (rows + most - 1) / most;
+    least = rows / tiles;
+    lower = tiles - (rows - least * tiles);
   }
-  std::int64_t begin(std::int64_t tile) const { return rows * tile / tiles; }
-  std::int64_t of(std::int64_t tile) const { return begin(tile + 1) - begin(tile); }
+  std::int64_t begin(std::int64_t tile) const { return tile * least + std::max<std::int64_t>(0, tile - lower); }
+  std::int64_t of(std::int64_t tile) const { return tile < lower ? least : least + 1; }
 };
 
 // to (8 x 8) = from^T, or is added to.
@@ -187,6 +189,8 @@ void multiply_tile(Into to, const Tile& tile, std::int64_t rows, std::int64_t co
 // meet it, and meanwhile they fetch the next panel, to the right or at the start of the next block.
 void few_rows(const SkinnyBlock& at, std::int64_t depth) {
   constexpr std::int64_t kBlock = 128;
+  const std::int64_t ragged = at.cols % kPair;
+  const Heights whole(at.rows, kPair), narrow(at.rows, ragged > 0 ? ragged : kPair);
   for (std::int64_t d = 0; d < depth; d += kBlock) {
     const Into to = d > 0 || at.add ? Into::sum : Into::fresh;
     const std::int64_t steps = std::min(kBlock, depth - d);
@@ -197,12 +201,13 @@ void few_rows(const SkinnyBlock& at, std::int64_t depth) {
       // Where rows are not whole lines, the line in which the next panel ends is the one that this one has not touched.
       const float* const next = (last ? at.right + (d + steps) * at.right_ld : panel + kPair) + kPair - 1;
       const std::int64_t fetches = last ? std::min(steps, depth - d - steps) : steps;
-      const Heights heights(at.rows, columns);
+      const Heights& heights = columns == kPair ? whole : narrow;
+      const std::int64_t each = fetches / heights.tiles;
       for (std::int64_t t = 0; t < heights.tiles; ++t) {
-        const std::int64_t i = heights.begin(t), from = fetches * t / heights.tiles, until = fetches * (t + 1) / heights.tiles;
+        const std::int64_t i = heights.begin(t), from = each * t;
         multiply_tile(to,
                       {at.left + i * at.left_ld + d, at.left_ld, 1, panel, at.right_ld, steps, at.out + i * at.out_ld + j, at.out_ld,
-                       next + from * at.right_ld, at.right_ld, until - from},
+                       next + from * at.right_ld, at.right_ld, t + 1 == heights.tiles ? fetches - from : each},
                       heights.of(t), columns);
       }
     }
@@ -223,11 +228,12 @@ void few_rows_of_transposed(const SkinnyBlock& at, std::int64_t depth) {
   for (std::int64_t p = 0; p < panels; ++p) turn(at.left + p * kPair * at.left_ld, at.left_ld, width(p), depth, panel(p), kPair, false);
 
   Line sums[kTurned];
+  const Heights pairs(kTurned, kPair), singles(kTurned, kVector);
   for (std::int64_t j = 0; j < at.cols; j += kTurned) {
     const std::int64_t turned = std::min(kTurned, at.cols - j);
     for (std::int64_t p = 0; p < panels; ++p) {
       const std::int64_t lanes = width(p) > kVector ? kPair : kVector;
-      const Heights heights(turned, lanes);
+      const Heights heights = turned < kTurned ? Heights(turned, lanes) : lanes > kVector ? pairs : singles;
       for (std::int64_t t = 0; t < heights.tiles; ++t) {
         const std::int64_t i = heights.begin(t), column = j + i;
         // As many lines as a tile reads, from where they lie if there are no gaps between columns.
@@ -280,6 +286,7 @@ bool is_skinny(const Product& product, Scalars scalars) {
 }
 
 void compute_skinny(const Product& product, const SkinnyBlock& block) {
+  if (block.rows == 0 || block.cols == 0) return;
   if (product.left_transposed) return little_depth(block, product.depth);
   if (product.right_transposed) return few_rows_of_transposed(block, product.depth);
   few_rows(block, product.depth);

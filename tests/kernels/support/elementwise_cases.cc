@@ -42,7 +42,7 @@ std::vector<KernelCase> elementwise_cases() {
                      };
                    }});
   cases.push_back({"add_several", [](Random& random, KernelInstance& instance) {
-                     const std::int64_t n = between(random, 1, 3000), sources = between(random, 2, 4);
+                     const std::int64_t n = between(random, 1, 3000), sources = between(random, 2, 7);
                      std::vector<decltype(instance.input(normal(random, n)))> xs;
                      for (std::int64_t k = 0; k < sources; ++k) xs.push_back(instance.input(normal(random, n)));
                      const auto y = instance.in_out(normal(random, n));
@@ -50,7 +50,7 @@ std::vector<KernelCase> elementwise_cases() {
                      instance.start = [=](const Stream& s, Grid g) {
                        const auto read = [&](std::size_t k) { return k < xs.size() ? xs[k].read() : View<const float>{}; };
                        launch(s, "add_several", kernels::add_several_cost(n, static_cast<int>(sources)), g, kernels::add_several, read(0),
-                              read(1), read(2), read(3), y.write());
+                              read(1), read(2), read(3), read(4), read(5), read(6), y.write());
                      };
                      instance.check = [=] {
                        auto expected = y.initial();
