@@ -152,7 +152,9 @@ function allReducePanel(step) {
       words(
           "4  All-reduce",
           gathered ?
-              "Only the rows that the samples name have a gradient. Replicas exchange those rows, and each adds them up in the same order." :
+              "Only the rows that the samples name have a gradient. " +
+                  (ONE_COPY ? "Replica " + replicas[0] + " gets those rows from all and adds them up." :
+                              "Replicas exchange those rows, and each adds them up in the same order.") :
               sentences[whole.args.algorithm] || "Gradients are summed over the replicas.",
           variables.slice(0, 3).join(", ") + (variables.length > 3 ? " and " + (variables.length - 3) + " more" : ""),
           [
