@@ -5,6 +5,7 @@
 // `roofline` is the least time the limits allow (the slower of arithmetic and bytes) over the time it took. Above 100 %: data was in a
 // cache. Operations are shown by kind first, then by shape; what takes less than 0.3 % is left out.
 #include <dnnl.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <chrono>
@@ -34,6 +35,7 @@ double rate_per_core(double units, const std::function<std::function<void()>()>&
   std::vector<double> best(std::max(1U, std::thread::hardware_concurrency()), 0.0);
   for (double& mine : best) {
     threads.emplace_back([&] {
+      omp_set_num_threads(1);  // else half of a product is another thread's, and its time is not counted
       const std::function<void()> work = make();
       work();
       for (int i = 0; i < 12; ++i) {

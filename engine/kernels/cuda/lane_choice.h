@@ -16,7 +16,11 @@ __device__ inline Lanes<kFewLanes> relu(Lanes<kFewLanes> a) {
 
 static_assert(kFewLanes == 4);  // their bytes are one word
 
-struct LaneChoice {
+template <int Width>
+struct LaneChoice;
+
+template <>
+struct LaneChoice<kFewLanes> {
   std::int32_t v[kFewLanes];
   __device__ static LaneChoice first() { return {}; }
   __device__ static LaneChoice load(const std::uint8_t* from) {
@@ -44,23 +48,23 @@ struct LaneChoice {
   }
 };
 
-__device__ inline void challenge(Lanes<kFewLanes>& best, LaneChoice& choice, Lanes<kFewLanes> candidate, int number) {
+__device__ inline void challenge(Lanes<kFewLanes>& best, LaneChoice<kFewLanes>& choice, Lanes<kFewLanes> candidate, int number) {
   for (int i = 0; i < kFewLanes; ++i) {
     const bool wins = candidate.v[i] > best.v[i] || candidate.v[i] != candidate.v[i];
     best.v[i] = wins ? candidate.v[i] : best.v[i];
     choice.v[i] = wins ? number : choice.v[i];
   }
 }
-__device__ inline LaneChoice where_positive(LaneChoice choice, Lanes<kFewLanes> value) {
+__device__ inline LaneChoice<kFewLanes> where_positive(LaneChoice<kFewLanes> choice, Lanes<kFewLanes> value) {
   for (int i = 0; i < kFewLanes; ++i) choice.v[i] = value.v[i] > 0.0F ? choice.v[i] : -1;
   return choice;
 }
-__device__ inline Lanes<kFewLanes> where_chosen(LaneChoice choice, int number, Lanes<kFewLanes> value) {
+__device__ inline Lanes<kFewLanes> where_chosen(LaneChoice<kFewLanes> choice, int number, Lanes<kFewLanes> value) {
   for (int i = 0; i < kFewLanes; ++i) value.v[i] = choice.v[i] == number ? value.v[i] : 0.0F;
   return value;
 }
 
-__device__ inline Lanes<kFewLanes> where_any(LaneChoice choice, Lanes<kFewLanes> value) {
+__device__ inline Lanes<kFewLanes> where_any(LaneChoice<kFewLanes> choice, Lanes<kFewLanes> value) {
   for (int i = 0; i < kFewLanes; ++i) value.v[i] = choice.v[i] == 255 ? 0.0F : value.v[i];
   return value;
 }

@@ -14,6 +14,8 @@ namespace lockstep {
 
 inline constexpr int kLanes = 4;
 inline constexpr int kFewLanes = 4;
+inline constexpr int kRegisterLanes = 4;
+inline constexpr int kRegisters = 16;  // such vectors that a thread may hold: with more of them fewer threads fit on the GPU
 
 template <int Width>
 struct Lanes {

@@ -23,6 +23,12 @@ namespace lockstep {
 // The width that suits the machine.
 inline constexpr int kLanes = 16;
 inline constexpr int kFewLanes = 8;  // and for what is left over
+// What a register holds, and how many of them there are, for kernels that keep many sums at once.
+#if defined(__AVX512F__)
+inline constexpr int kRegisterLanes = 16, kRegisters = 32;
+#else
+inline constexpr int kRegisterLanes = 8, kRegisters = 16;
+#endif
 
 template <int Width>
 struct Lanes {
@@ -116,6 +122,41 @@ inline Lanes<8> where_between(Lanes<8> a, Lanes<8> low, Lanes<8> high, Lanes<8> 
   const __m256 inside = _mm256_and_ps(_mm256_cmp_ps(a.v, low.v, _CMP_GT_OQ), _mm256_cmp_ps(a.v, high.v, _CMP_LT_OQ));
   return {_mm256_and_ps(inside, b.v)};
 }
+
+#endif
+
+#if defined(__AVX512F__)
+
+// One register: half the instructions, and 32 of them in place of 16.
+template <>
+struct Lanes<16> {
+  __m512 v;
+};
+template <>
+inline Lanes<16> load_lanes<16>(const float* from) {
+  return {_mm512_loadu_ps(from)};
+}
+template <>
+inline Lanes<16> fill_lanes<16>(float value) {
+  return {_mm512_set1_ps(value)};
+}
+template <>
+inline void store_lanes<16>(float* to, const Lanes<16>& a) {
+  _mm512_storeu_ps(to, a.v);
+}
+inline Lanes<16> operator+(Lanes<16> a, Lanes<16> b) { return {_mm512_add_ps(a.v, b.v)}; }
+inline Lanes<16> operator-(Lanes<16> a, Lanes<16> b) { return {_mm512_sub_ps(a.v, b.v)}; }
+inline Lanes<16> operator*(Lanes<16> a, Lanes<16> b) { return {_mm512_mul_ps(a.v, b.v)}; }
+inline Lanes<16> operator/(Lanes<16> a, Lanes<16> b) { return {_mm512_div_ps(a.v, b.v)}; }
+inline Lanes<16> fused(Lanes<16> a, Lanes<16> b, Lanes<16> c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+// As with eight: where an operand is NaN these instructions give the second one.
+inline Lanes<16> clipped(Lanes<16> a, Lanes<16> low, Lanes<16> high) { return {_mm512_min_ps(high.v, _mm512_max_ps(low.v, a.v))}; }
+inline Lanes<16> where_between(Lanes<16> a, Lanes<16> low, Lanes<16> high, Lanes<16> b) {
+  const __mmask16 above = _mm512_cmp_ps_mask(a.v, low.v, _CMP_GT_OQ);
+  return {_mm512_maskz_mov_ps(_mm512_mask_cmp_ps_mask(above, a.v, high.v, _CMP_LT_OQ), b.v)};
+}
+
+#elif defined(__AVX2__) && defined(__FMA__)
 
 // Two registers.
 template <>
