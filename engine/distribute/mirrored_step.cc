@@ -1,6 +1,7 @@
 // The step as a whole: how the phases follow one another, and what a program sees of it.
 #include "mirrored_step.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -53,7 +54,8 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
       tracer(tracer_),
       one_copy(gpus.size() > 1 && cross_device_ops->one_copy() && !options.check_mirrored),
       buckets(make_buckets(graph.layout(), bucket_bytes_from_environment(options.bucket_bytes),
-                           std::min(options.first_bucket_bytes, bucket_bytes_from_environment(options.first_bucket_bytes)))),
+                           std::min(options.first_bucket_bytes, bucket_bytes_from_environment(options.first_bucket_bytes)), 256 << 10,
+                           to_hand_on())),
       last_variable(graph.layout().specs().size(), -1),
       group(gpus),
       phase_times(gpus.size()),
@@ -88,7 +90,19 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
     ReplicaPart& part = parts.emplace_back(static_cast<int>(r), *gpus[r], graph, one_copy && r > 0 ? &parts.front().replica : nullptr);
     for (std::size_t b = 0; b < buckets.size() + 1; ++b) part.bucket_ready.emplace_back(gpus[r]->physical());
   }
+  if (const std::vector<bool> some = to_hand_on(); std::find(some.begin(), some.end(), true) != some.end()) {
+    std::vector<Tensor> sums(some.size());
+    for (std::size_t v = 0; v < some.size(); ++v)
+      if (some[v]) sums[v] = parts.front().replica.variables().gradient(static_cast<int>(v));
+    handed_on.emplace(std::move(sums), cards_of(gpus));
+  }
   cross_device_ops->prepare(gpus, std::max(largest, graph.layout().state_elements()));
+}
+
+// Empty where replicas keep to themselves.
+std::vector<bool> MirroredStep::State::to_hand_on() const {
+  if (!one_copy || static_cast<int>(gpus.size()) < HandedOnSums::kFewestReplicas) return {};
+  return gradients_to_hand_on(graph, options.handed_on_bytes);
 }
 
 // Memory goes back only when no GPU uses it any more.

@@ -29,8 +29,9 @@ struct Bucket {
   std::vector<int> variables;
   int sparse = -1;  // its only variable, where that one's gradient comes by rows
 };
+// `alone`, by variable (or empty): gradients that are a bucket by themselves, as sparse ones always are.
 std::vector<Bucket> make_buckets(const VariableLayout& layout, std::int64_t bucket_bytes, std::int64_t first_bucket_bytes,
-                                 std::int64_t smallest_bytes = 256 << 10);
+                                 std::int64_t smallest_bytes = 256 << 10, const std::vector<bool>& alone = {});
 
 // LOCKSTEP_GRAPHS, `on` or `off`: whether a step uses CUDA graphs. Off where it says nothing.
 bool graphs_from_environment();
@@ -42,6 +43,7 @@ struct StepOptions {
   bool check_mirrored = false;  // compare checksums of all replicas after each barrier
   double deadline_seconds = deadline_from_environment();
   bool graphs = graphs_from_environment();                        // forward and backward as CUDA graphs where they are the same every step
+  std::int64_t handed_on_bytes = 1 << 20;                         // the smallest gradient that replicas hand on, see handed_on_sums.h
   SparseGradients sparse_gradients = SparseGradients::automatic;  // summed as a whole, or by the rows in use where that is less
 };
 

@@ -188,9 +188,9 @@ void widen(Storage storage, const void* from, std::int64_t ld, std::int64_t offs
   for (std::int64_t i = 0; i < rows; ++i) load(storage, from, offset + i * ld, cols, to.data() + i * cols);
 }
 
-// What a worker keeps from one product to the next, so that narrow products allocate nothing once they are warm.
+// What a worker keeps from one product to the next, so that these allocate nothing once they are warm.
 struct Widened {
-  std::vector<float> left, right, out, bias;
+  std::vector<float> left, right, out, bias, apart;
 };
 
 Widened& of_this_thread() {
@@ -236,9 +236,14 @@ void compute_block(const Product& product, Scalars scalars, const void* left, co
   if (is_skinny(product, scalars)) {
     compute_skinny(product, {m, n, a, a_ld, b, b_ld, result, ld, scalars.beta != 0.0F, !narrow && !product.bias && !product.relu});
   } else {
+    // Added once the product is complete, as a GPU's epilogue does: sgemm would add the first part of a large depth to C, then the next.
+    const bool apart = scalars.beta == 1.0F;
+    if (apart) wide.apart.resize(static_cast<std::size_t>(m * n));
     // Refuses only sizes and leading dimensions that `check` has refused before.
     dnnl_sgemm(product.left_transposed ? 'T' : 'N', product.right_transposed ? 'T' : 'N', m, n, product.depth, scalars.alpha, a, a_ld, b,
-               b_ld, scalars.beta, result, ld);
+               b_ld, apart ? 0.0F : scalars.beta, apart ? wide.apart.data() : result, apart ? n : ld);
+    for (std::int64_t i = 0; apart && i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) result[i * ld + j] += wide.apart[static_cast<std::size_t>(i * n + j)];
   }
   if (product.bias) {
     const std::int64_t count = product.bias_by_row ? product.rows : product.cols;
