@@ -73,72 +73,81 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
     for (const auto& exchange : state.exchanges)
       if (exchange) exchange->begin(x, state.shards);
 
-  state.threads.run(
-      state.where(Phase::shard),
-      [&state](int r) {
-        ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
-        const Range range("shard", r, static_cast<int>(Phase::shard));
-        const bool training = state.mode == Mode::training;
-        part.shard = state.shards[static_cast<std::size_t>(r)];
-        part.program = nullptr;
-        Tracer* tracer = state.step_tracer();
-        const Stream& stream = part.replica.gpu().compute();
-        if (training) part.marks.set(PhaseMarks::begin, stream);
-        if (tracer) {
-          SpanRecord replicated = state.span(Phase::replicate, r);
-          replicated.facts.explain = explain_mirrored;
-          const DeviceSpan nothing_moves(tracer, stream, replicated);
-        }
-        DeviceSpan span(tracer, stream, state.span(Phase::shard, r));
-        const HostSpan staging(tracer, state.span(Phase::shard, r).part("staging"));
-        std::size_t x_bytes = 0;
-        std::size_t y_bytes = 0;
-        std::size_t w_bytes = 0;
-        if (part.shard.count > 0) {
-          Program& program = part.replica.program(part.shard.count, state.mode);
-          program.use_graphs(state.options.graphs ? &state.segment_ends : nullptr);
-          const auto samples = static_cast<std::size_t>(state.x.samples());
-          const auto first = static_cast<std::size_t>(part.shard.first);
-          const auto count = static_cast<std::size_t>(part.shard.count);
-          const std::size_t x_row = state.x.bytes() / samples;
-          const std::size_t y_row = state.y.bytes() / samples;
-          x_bytes = x_row * count;
-          y_bytes = y_row * count;
-          w_bytes = state.weights.empty() ? 0 : count * sizeof(float);
-          reserve(part, part.labels, y_bytes, "labels");
-          reserve(part, part.losses, count * sizeof(float), "losses");
-          reserve(part, part.weights, w_bytes, "weights of samples");
-          if (program.input().dtype() != state.x.dtype()) throw Error("the model takes samples of another type than x holds.");
+  const auto one_replica = [&state](int r) {
+    ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
+    const Range range("shard", r, static_cast<int>(Phase::shard));
+    const bool training = state.mode == Mode::training;
+    part.shard = state.shards[static_cast<std::size_t>(r)];
+    part.program = nullptr;
+    Tracer* tracer = state.step_tracer();
+    const Stream& stream = part.replica.gpu().compute();
+    if (training) part.marks.set(PhaseMarks::begin, stream);
+    if (tracer) {
+      SpanRecord replicated = state.span(Phase::replicate, r);
+      replicated.facts.explain = explain_mirrored;
+      const DeviceSpan nothing_moves(tracer, stream, replicated);
+    }
+    DeviceSpan span(tracer, stream, state.span(Phase::shard, r));
+    const HostSpan staging(tracer, state.span(Phase::shard, r).part("staging"));
+    std::size_t x_bytes = 0;
+    std::size_t y_bytes = 0;
+    std::size_t w_bytes = 0;
+    if (part.shard.count > 0) {
+      Program& program = part.replica.program(part.shard.count, state.mode);
+      program.use_graphs(state.options.graphs ? &state.segment_ends : nullptr);
+      const auto samples = static_cast<std::size_t>(state.x.samples());
+      const auto first = static_cast<std::size_t>(part.shard.first);
+      const auto count = static_cast<std::size_t>(part.shard.count);
+      const std::size_t x_row = state.x.bytes() / samples;
+      const std::size_t y_row = state.y.bytes() / samples;
+      x_bytes = x_row * count;
+      y_bytes = y_row * count;
+      w_bytes = state.weights.empty() ? 0 : count * sizeof(float);
+      reserve(part, part.labels, y_bytes, "labels");
+      reserve(part, part.losses, count * sizeof(float), "losses");
+      reserve(part, part.weights, w_bytes, "weights of samples");
+      if (program.input().dtype() != state.x.dtype()) throw Error("the model takes samples of another type than x holds.");
 
-          unsigned char* pinned = part.staging.next(x_bytes + y_bytes + w_bytes, *state.deadline);
-          host_clock_copy(pinned, static_cast<const unsigned char*>(state.x.raw()) + first * x_row, x_bytes, stream.get());
-          const OpContext context = part.replica.compute_context();
-          ops::upload(context, pinned, program.input());
-          part.label_view = Tensor();
-          if (y_bytes) {
-            host_clock_copy(pinned + x_bytes, static_cast<const unsigned char*>(state.y.raw()) + first * y_row, y_bytes, stream.get());
-            part.label_view = Tensor(part.labels.raw(), state.y.shape().sample().batched(part.shard.count), state.y.dtype());
-            ops::upload(context, pinned + x_bytes, part.label_view);
-          }
-          part.weight_view = Tensor();
-          if (w_bytes) {
-            host_clock_copy(pinned + x_bytes + y_bytes, state.weights.data<float>() + first, w_bytes, stream.get());
-            part.weight_view = Tensor(part.weights.raw(), {part.shard.count});
-            ops::upload(context, pinned + x_bytes + y_bytes, part.weight_view);
-          }
-          part.staging.issued(part.replica.gpu().compute());
-          part.program = &program;
-        }
-        if (training)
-          for (const auto& exchange : state.exchanges)
-            if (exchange) exchange->upload(r, *state.deadline);
-        if (training) part.marks.set(PhaseMarks::sharded, stream);
-        if (tracer) {
-          span.facts = {explain_shard,
-                        {part.shard.first, part.shard.count, state.x.samples(), static_cast<std::int64_t>(x_bytes + y_bytes + w_bytes)}};
-        }
-      },
-      *state.deadline);
+      unsigned char* pinned = part.staging.next(x_bytes + y_bytes + w_bytes, *state.deadline);
+      host_clock_copy(pinned, static_cast<const unsigned char*>(state.x.raw()) + first * x_row, x_bytes, stream.get());
+      const OpContext context = part.replica.compute_context();
+      ops::upload(context, pinned, program.input());
+      part.label_view = Tensor();
+      if (y_bytes) {
+        host_clock_copy(pinned + x_bytes, static_cast<const unsigned char*>(state.y.raw()) + first * y_row, y_bytes, stream.get());
+        part.label_view = Tensor(part.labels.raw(), state.y.shape().sample().batched(part.shard.count), state.y.dtype());
+        ops::upload(context, pinned + x_bytes, part.label_view);
+      }
+      part.weight_view = Tensor();
+      if (w_bytes) {
+        host_clock_copy(pinned + x_bytes + y_bytes, state.weights.data<float>() + first, w_bytes, stream.get());
+        part.weight_view = Tensor(part.weights.raw(), {part.shard.count});
+        ops::upload(context, pinned + x_bytes + y_bytes, part.weight_view);
+      }
+      part.staging.issued(part.replica.gpu().compute());
+      part.program = &program;
+    }
+    if (training)
+      for (const auto& exchange : state.exchanges)
+        if (exchange) exchange->upload(r, *state.deadline);
+    if (training) part.marks.set(PhaseMarks::sharded, stream);
+    if (tracer) {
+      span.facts = {explain_shard,
+                    {part.shard.first, part.shard.count, state.x.samples(), static_cast<std::int64_t>(x_bytes + y_bytes + w_bytes)}};
+    }
+  };
+  // Waking the replicas' threads takes longer than a small copy.
+  constexpr std::size_t kSmall = std::size_t{1} << 20;
+  if (x.bytes() + y.bytes() > kSmall || host_clock_is_modelled()) {
+    state.threads.run(state.where(Phase::shard), one_replica, *state.deadline);
+    return state.shards;
+  }
+  for (std::size_t r = 0; r < state.parts.size(); ++r) {
+    state.serve(r, Phase::shard, [&] {
+      const DeviceGuard guard(state.gpus[r]->physical());
+      one_replica(static_cast<int>(r));
+    });
+  }
   return state.shards;
 }
 

@@ -19,9 +19,6 @@ class RowSet {
     for (std::int64_t i = 0; i < count; ++i)
       if (rows[i] >= 0) words_[static_cast<std::size_t>(rows[i]) / 64] |= std::uint64_t{1} << (rows[i] % 64);
   }
-  void add(const RowSet& other) {
-    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
-  }
   std::vector<std::int32_t> ascending() const {
     std::vector<std::int32_t> rows;
     for (std::size_t i = 0; i < words_.size(); ++i)
@@ -34,21 +31,30 @@ class RowSet {
   std::vector<std::uint64_t> words_;
 };
 
+std::int32_t largest_of(const Array& x) {
+  const auto* ids = x.data<std::int32_t>();
+  return x.size() > 0 ? std::max(0, *std::max_element(ids, ids + x.size())) : 0;
+}
+
 }  // namespace
 
-RowsInUse rows_in_use(const Array& x, const std::vector<Shard>& shards) {
+RowsInUse rows_by_replica(const Array& x, const std::vector<Shard>& shards) {
   RowsInUse found;
   const std::int64_t row = x.samples() > 0 ? x.size() / x.samples() : 0;
   const auto* ids = x.data<std::int32_t>();
-  const std::int32_t largest = x.size() > 0 ? std::max(0, *std::max_element(ids, ids + x.size())) : 0;
-  RowSet all(largest);
   for (const Shard& shard : shards) {
-    RowSet own(largest);
+    RowSet own(largest_of(x));
     own.add(ids + shard.first * row, shard.count * row);
-    all.add(own);
     found.by_replica.push_back(own.ascending());
     found.most = std::max(found.most, static_cast<std::int64_t>(found.by_replica.back().size()));
   }
+  return found;
+}
+
+RowsInUse rows_in_use(const Array& x, const std::vector<Shard>& shards) {
+  RowsInUse found = rows_by_replica(x, shards);
+  RowSet all(largest_of(x));
+  for (const std::vector<std::int32_t>& own : found.by_replica) all.add(own.data(), static_cast<std::int64_t>(own.size()));
   found.all = all.ascending();
   found.positions.assign(found.all.size() * shards.size(), -1);
   for (std::size_t r = 0; r < shards.size(); ++r) {
@@ -73,7 +79,7 @@ SparseExchange::SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape
 bool SparseExchange::begin(const Array& x, const std::vector<Shard>& shards) {
   gathers_ = false;
   if (how_ == SparseGradients::dense || parts_.size() < 2) return false;
-  in_use_ = rows_in_use(x, shards);
+  in_use_ = to_first_ ? rows_by_replica(x, shards) : rows_in_use(x, shards);
   const auto replicas = static_cast<std::int64_t>(parts_.size());
   gathers_ = how_ == SparseGradients::gathered || gathering_is_less(replicas, in_use_.most, rows_, columns_);
   return gathers_;
@@ -84,11 +90,10 @@ Tensor SparseExchange::list(const Part& part, std::int64_t first, std::int64_t c
 }
 
 void SparseExchange::upload(int replica, const Deadline& deadline) {
-  if (!gathers_) return;
+  if (!gathers_ || (to_first_ && replica == 0)) return;
   Part& part = parts_[static_cast<std::size_t>(replica)];
   const auto replicas = static_cast<std::int64_t>(parts_.size());
-  const bool merges = !to_first_ || replica == 0;  // the others need to know only what to pack
-  const std::int64_t count = in_use_.most + (merges ? rows() * (1 + replicas) : 0);
+  const std::int64_t count = in_use_.most + (to_first_ ? 0 : rows() * (1 + replicas));
   // With room for batches of four times as many rows, where those would still be gathered: a warm step allocates nothing.
   const auto reserve = [&](Buffer& buffer, std::int64_t now, std::int64_t ever, const char* what) {
     if (buffer.bytes() >= static_cast<std::size_t>(now) * 4) return;
@@ -99,14 +104,14 @@ void SparseExchange::upload(int replica, const Deadline& deadline) {
                                         "replica " + std::to_string(replica) + ": " + what + " of a sparse gradient");
   };
   const std::int64_t most_ever = std::max(in_use_.most, std::min(4 * in_use_.most, 2 * rows_ * columns_ / (replicas * (columns_ + 1))));
-  reserve(part.lists, count, most_ever + (merges ? std::min(rows_, replicas * most_ever) * (1 + replicas) : 0), "the rows in use");
-  if (merges) reserve(part.packed, replicas * in_use_.most * columns_, replicas * most_ever * columns_, "rows from all replicas");
+  reserve(part.lists, count, most_ever + (to_first_ ? 0 : std::min(rows_, replicas * most_ever) * (1 + replicas)), "the rows in use");
+  if (!to_first_) reserve(part.packed, replicas * in_use_.most * columns_, replicas * most_ever * columns_, "rows from all replicas");
 
   const std::vector<std::int32_t>& own = in_use_.by_replica[static_cast<std::size_t>(replica)];
   auto* pinned = reinterpret_cast<std::int32_t*>(part.staging.next(static_cast<std::size_t>(count) * sizeof(std::int32_t), deadline));
   std::copy(own.begin(), own.end(), pinned);
   std::fill(pinned + own.size(), pinned + in_use_.most, -1);
-  if (merges) {
+  if (!to_first_) {
     std::copy(in_use_.all.begin(), in_use_.all.end(), pinned + in_use_.most);
     std::copy(in_use_.positions.begin(), in_use_.positions.end(), pinned + in_use_.most + rows());
   }
@@ -162,27 +167,25 @@ Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher
   return traffic;
 }
 
-// Everybody packs to where replica 0 reads: nothing is copied.
+// Replica 0 reads the others' rows where they are; its own gradient, zeros included, is what they are added to.
 Traffic SparseExchange::run_to_first(const std::vector<Tensor>& gradients, MessageWatcher* watcher) {
   Traffic traffic;
   Part& first = parts_.front();
-  const std::int64_t bytes = in_use_.most * columns_ * 4;
-  for (std::size_t r = 0; r < parts_.size(); ++r) {
+  Stream& stream = first.gpu->communication();
+  const Tensor sums = gradients.front().reshaped({gradients.front().size()});
+  for (std::size_t r = 1; r < parts_.size(); ++r) {
     Part& part = parts_[r];
-    Stream& stream = part.gpu->communication();
-    const Message message{static_cast<int>(r), 0, 0, static_cast<int>(r), static_cast<int>(parts_.size()), bytes, false};
-    const bool watched = watcher != nullptr && r > 0;
-    if (watched) watcher->begin(message, stream, Tensor());
-    ops::pack_rows({part.gpu, &stream, {}}, gradients[r], list(part, 0, in_use_.most), packed(first, r));
-    if (watched) watcher->end(message, stream, packed(first, r).reshaped({bytes / 4}));
-    if (r == 0) continue;
-    part.packed_ready.record(stream);
-    first.gpu->communication().wait(part.packed_ready);
+    const auto own = static_cast<std::int64_t>(in_use_.by_replica[r].size());
+    const Message message{static_cast<int>(r), 0, static_cast<int>(r) - 1, 0, 1, own * columns_ * 4, true};
+    part.packed_ready.record(part.gpu->communication());
+    stream.wait(part.packed_ready);
+    if (watcher != nullptr) watcher->begin(message, stream, sums);
+    ops::add_rows({first.gpu, &stream, {}}, gradients[r], list(part, 0, own), gradients.front());
+    if (watcher != nullptr) watcher->end(message, stream, sums);
     ++traffic.messages;
-    traffic.bytes += bytes;
+    traffic.bytes += message.bytes;
   }
-  merge(first, gradients.front());
-  first.read.record(first.gpu->communication());
+  first.read.record(stream);
   for (Part& part : parts_)
     if (&part != &first) part.gpu->communication().wait(first.read);
   return traffic;

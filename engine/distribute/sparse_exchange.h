@@ -2,7 +2,8 @@
 //
 // Every replica packs the rows its samples name, sends them to all others, and adds what it got in the order of the replicas: the same
 // bits everywhere. The sum of two replicas has the bits of a dense all-reduce too; of more, another order of the same sum.
-// The host knows the rows: they are the numbers in x.
+// The host knows the rows: they are the numbers in x. On one card nothing is packed or sent: replica 0 adds the others' rows where they
+// are.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,7 @@ struct RowsInUse {
   std::vector<std::int32_t> positions;                // [row of all][replica]: where that replica has it, or -1
 };
 RowsInUse rows_in_use(const Array& x, const std::vector<Shard>& shards);
+RowsInUse rows_by_replica(const Array& x, const std::vector<Shard>& shards);  // only that, and the most
 
 // Elements sent by all replicas together: gathered, n (n - 1) most columns and as many row numbers; dense, 2 (n - 1) rows columns.
 bool gathering_is_less(std::int64_t replicas, std::int64_t most, std::int64_t rows, std::int64_t columns);
@@ -39,13 +41,13 @@ class SparseExchange {
   // For the step that begins: finds the rows in use; true when they shall be gathered.
   bool begin(const Array& x, const std::vector<Shard>& shards);
   bool gathers() const { return gathers_; }
-  std::int64_t rows() const { return static_cast<std::int64_t>(in_use_.all.size()); }
   // The lists of rows to a replica's GPU, on its compute stream. Called by the replica's own thread.
   void upload(int replica, const Deadline& deadline);
   // On the communication streams, behind what they wait for: gradients become their sums. One (rows, columns) tensor a replica.
   Traffic run(const std::vector<Tensor>& gradients, MessageWatcher* watcher = nullptr);
 
  private:
+  std::int64_t rows() const { return static_cast<std::int64_t>(in_use_.all.size()); }
   struct Part {
     explicit Part(LogicalGpu* on) : gpu(on), staging(on->physical()), packed_ready(on->physical()), read(on->physical()) {}
     LogicalGpu* gpu;

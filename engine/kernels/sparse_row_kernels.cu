@@ -41,4 +41,20 @@ __global__ void merge_rows(View<const float> packed, View<const std::int32_t> ro
   });
 }
 
+__global__ void add_rows(View<const float> from, View<const std::int32_t> rows, View<float> to, std::int64_t columns) {
+  struct Row {
+    const float* from;
+    float* to;
+  };
+  const auto at_row = [=](std::int64_t i) {
+    const std::int64_t row = rows[i] * columns;
+    if (i + kAhead < rows.count) {
+      prefetch(from.data + rows[i + kAhead] * columns);
+      prefetch_for_writing(to.data + rows[i + kAhead] * columns);
+    }
+    return Row{from.data + row, to.data + row};
+  };
+  each_in_rows(rows.count, columns, at_row, [=](const Row& row, std::int64_t c) { row.to[c] += row.from[c]; });
+}
+
 }  // namespace lockstep::kernels

@@ -23,4 +23,10 @@ inline Cost merge_rows_cost(std::int64_t rows, std::int64_t replicas, std::int64
   return {n * static_cast<double>(columns), n * (4.0 + 4.0 * static_cast<double>(columns))};
 }
 
+// The row rows[i] of `from` is added to that of `to`; each row is named once at most.
+__global__ void add_rows(View<const float> from, View<const std::int32_t> rows, View<float> to, std::int64_t columns);
+inline Cost add_rows_cost(std::int64_t rows, std::int64_t columns) {
+  return {static_cast<double>(rows * columns), static_cast<double>(rows) * (4.0 + 12.0 * static_cast<double>(columns))};
+}
+
 }  // namespace lockstep::kernels

@@ -23,4 +23,12 @@ void merge_rows(const OpContext& context, const Tensor& packed, const Tensor& ro
          packed.shape()[1], columns);
 }
 
+void add_rows(const OpContext& context, const Tensor& from, const Tensor& rows, const Tensor& to) {
+  const std::int64_t columns = to.shape()[-1];
+  expect_size("add_rows", "what is added", from, to.size());
+  if (rows.size() == 0) return;
+  launch(*context.stream, "add_rows", kernels::add_rows_cost(rows.size(), columns), grid_for_elements(rows.size() * columns),
+         kernels::add_rows, from.read(), rows.read_i32(), to.view(), columns);
+}
+
 }  // namespace lockstep::ops

@@ -10,4 +10,7 @@ void pack_rows(const OpContext& context, const Tensor& table, const Tensor& rows
 // table's rows[k] = the sum over replicas r of packed (replicas, most, columns) at [r, positions[k, r]], where that is not negative.
 void merge_rows(const OpContext& context, const Tensor& packed, const Tensor& rows, const Tensor& positions, const Tensor& table);
 
+// to's rows of these numbers += from's; each is named once at most.
+void add_rows(const OpContext& context, const Tensor& from, const Tensor& rows, const Tensor& to);
+
 }  // namespace lockstep::ops

@@ -189,12 +189,39 @@ void make_merge_rows(Random& random, KernelInstance& instance) {
   };
 }
 
+void make_add_rows(Random& random, KernelInstance& instance) {
+  const std::int64_t used = between(random, 1, 300), table_rows = used + between(random, 0, 100), columns = between(random, 1, 12);
+  std::vector<std::int32_t> numbers(static_cast<std::size_t>(table_rows));
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int32_t>(i);
+  std::shuffle(numbers.begin(), numbers.end(), random);
+  numbers.resize(static_cast<std::size_t>(used));
+  const auto from = instance.input(normal(random, table_rows * columns));
+  const auto rows = instance.input(numbers);
+  const auto to = instance.in_out(normal(random, table_rows * columns));
+  instance.shape = std::to_string(used) + " of " + std::to_string(table_rows) + " x " + std::to_string(columns);
+  instance.start = [=](const Stream& s, Grid g) {
+    launch(s, "add_rows", kernels::add_rows_cost(used, columns), g, kernels::add_rows, from.read(), rows.read(), to.write(), columns);
+  };
+  instance.check = [=] {
+    std::vector<double> expected(to.initial().begin(), to.initial().end());
+    for (const std::int32_t row : numbers)
+      for (std::int64_t at = row * columns; at < (row + 1) * columns; ++at)
+        expected[static_cast<std::size_t>(at)] = to.initial()[static_cast<std::size_t>(at)] + from.initial()[static_cast<std::size_t>(at)];
+    expect_close(to.now(), expected, 0);
+  };
+}
+
 }  // namespace
 
 std::vector<KernelCase> sequence_cases() {
-  return {{"embedding_lookup", make_lookup}, {"embedding_gradient", make_gradient}, {"nadam", make_nadam},
-          {"decay_weights", make_decay},     {"add_in_top_k", make_top_k},          {"pack_rows", make_pack_rows},
-          {"merge_rows", make_merge_rows}};
+  return {{"embedding_lookup", make_lookup},
+          {"embedding_gradient", make_gradient},
+          {"nadam", make_nadam},
+          {"decay_weights", make_decay},
+          {"add_in_top_k", make_top_k},
+          {"pack_rows", make_pack_rows},
+          {"merge_rows", make_merge_rows},
+          {"add_rows", make_add_rows}};
 }
 
 }  // namespace lockstep::testing
