@@ -1,6 +1,7 @@
 // Products of a dense layer whose batch is divided among GPUs: the virtual cuBLASLt against oneDNN's sgemm called directly, on one thread.
 // Every replica has matrices of its own, and a turn goes over all of them, as a step does: what one leaves in the cache, the others' push
-// out. Shapes that are not for blas/skinny_product.h go to sgemm on both sides.
+// out. Only added gradients have one place in common: every replica adds its own to those before it. Shapes that are not for
+// blas/skinny_product.h go to sgemm on both sides.
 //
 //   sgemm_us, ours_us             a product, the median of all turns; they take turns, so that both see the same machine
 //   sgemm_gflops, ours_gflops     the same as arithmetic
@@ -15,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,26 +27,27 @@ namespace {
 using lockstep::sim::blas::Product;
 
 // x (batch x in), w (in x out), y (batch x out)
-enum Direction { kForward, kInputGradient, kWeightGradient };
-constexpr const char* kDirections[] = {"forward", "input_gradient", "weight_gradient"};
+enum Direction { kForward, kInputGradient, kWeightGradient, kAddedGradient };
+constexpr const char* kDirections[] = {"forward", "input_gradient", "weight_gradient", "added_gradient"};
 
 struct Layer {
   const char* name;
   std::int64_t in, out, batch, replicas;
 };
 
-// The dense layers of MNIST (batch of 128 over 8, 4, 2 GPUs) and Reuters (32 over 8, 4, 2).
+// The dense layers of MNIST (batch of 128 over 8, 4, 2 GPUs, on one) and Reuters (32 over 8, 4, 2).
 constexpr Layer kLayers[] = {
-    {"mnist", 5408, 128, 16, 8}, {"mnist", 5408, 128, 32, 4}, {"mnist", 5408, 128, 64, 2},  {"mnist_last", 128, 10, 16, 8},
-    {"reuters", 2368, 46, 4, 8}, {"reuters", 2368, 46, 8, 4}, {"reuters", 2368, 46, 16, 2},
+    {"mnist", 5408, 128, 16, 8},    {"mnist", 5408, 128, 32, 4}, {"mnist", 5408, 128, 64, 2}, {"mnist", 5408, 128, 128, 1},
+    {"mnist_last", 128, 10, 16, 8}, {"reuters", 2368, 46, 4, 8}, {"reuters", 2368, 46, 8, 4}, {"reuters", 2368, 46, 16, 2},
 };
 
 Product product_of(const Layer& layer, Direction direction) {
+  const bool of_weights = direction == kWeightGradient || direction == kAddedGradient;
   Product product;
-  product.rows = direction == kWeightGradient ? layer.in : layer.batch;
+  product.rows = of_weights ? layer.in : layer.batch;
   product.cols = direction == kInputGradient ? layer.in : layer.out;
   product.depth = direction == kForward ? layer.in : direction == kInputGradient ? layer.out : layer.batch;
-  product.left_transposed = direction == kWeightGradient;
+  product.left_transposed = of_weights;
   product.right_transposed = direction == kInputGradient;
   product.left_ld = product.left_transposed ? product.rows : product.depth;
   product.right_ld = product.right_transposed ? product.depth : product.cols;
@@ -76,38 +79,42 @@ class Matrix {
 };
 
 struct Replica {
-  Matrix left, right, out;
+  Matrix left, right, own;
+  float* out;
   explicit Replica(const Product& product)
-      : left(product.rows * product.depth), right(product.depth * product.cols), out(product.rows * product.cols) {}
+      : left(product.rows * product.depth), right(product.depth * product.cols), own(product.rows * product.cols), out(own.data()) {}
 };
 
-void by_sgemm(const Product& product, Replica& at) {
+void by_sgemm(const Product& product, float beta, Replica& at) {
   dnnl_sgemm(product.left_transposed ? 'T' : 'N', product.right_transposed ? 'T' : 'N', product.rows, product.cols, product.depth, 1,
-             at.left.data(), product.left_ld, at.right.data(), product.right_ld, 0, at.out.data(), product.out_ld);
+             at.left.data(), product.left_ld, at.right.data(), product.right_ld, beta, at.out, product.out_ld);
 }
 
-void ours(const Product& product, Replica& at) {
-  lockstep::sim::blas::compute(product, {1, 0}, at.left.data(), at.right.data(), nullptr, nullptr, at.out.data(), 0, 1);
+void ours(const Product& product, float beta, Replica& at) {
+  lockstep::sim::blas::compute(product, {1, beta}, at.left.data(), at.right.data(), at.out, nullptr, at.out, 0, 1);
 }
 
-double difference(const Product& product, const Replica& at) {
+// What is in `out`, from the sum of these replicas' products.
+double difference(const Product& product, std::span<const Replica> replicas, const float* out) {
   double worst = 0;
   std::vector<double> sums(static_cast<std::size_t>(product.cols)), magnitudes(sums.size());
   for (std::int64_t i = 0; i < product.rows; ++i) {
     std::fill(sums.begin(), sums.end(), 0.0);
     std::fill(magnitudes.begin(), magnitudes.end(), 0.0);
-    for (std::int64_t d = 0; d < product.depth; ++d) {
-      const double left = at.left.data()[product.left_transposed ? d * product.left_ld + i : i * product.left_ld + d];
-      for (std::size_t j = 0; j < sums.size(); ++j) {
-        const auto column = static_cast<std::int64_t>(j);
-        const double term =
-            left * at.right.data()[product.right_transposed ? column * product.right_ld + d : d * product.right_ld + column];
-        sums[j] += term;
-        magnitudes[j] += std::abs(term);
+    for (const Replica& at : replicas) {
+      for (std::int64_t d = 0; d < product.depth; ++d) {
+        const double left = at.left.data()[product.left_transposed ? d * product.left_ld + i : i * product.left_ld + d];
+        for (std::size_t j = 0; j < sums.size(); ++j) {
+          const auto column = static_cast<std::int64_t>(j);
+          const double term =
+              left * at.right.data()[product.right_transposed ? column * product.right_ld + d : d * product.right_ld + column];
+          sums[j] += term;
+          magnitudes[j] += std::abs(term);
+        }
       }
     }
     for (std::size_t j = 0; j < sums.size(); ++j) {
-      worst = std::max(worst, std::abs(at.out.data()[i * product.out_ld + static_cast<std::int64_t>(j)] - sums[j]) / magnitudes[j]);
+      worst = std::max(worst, std::abs(out[i * product.out_ld + static_cast<std::int64_t>(j)] - sums[j]) / magnitudes[j]);
     }
   }
   return worst;
@@ -128,15 +135,21 @@ void dense(benchmark::State& state, const Layer& layer, Direction direction) {
     replicas.back().left.fill(random);
     replicas.back().right.fill(random);
   }
+  const bool added = direction == kAddedGradient;
+  if (added) {
+    for (Replica& replica : replicas) replica.out = replicas[0].out;
+  }
   const auto turn = [&](auto&& compute) {
     const auto start = std::chrono::steady_clock::now();
-    for (Replica& replica : replicas) compute(product, replica);
+    for (Replica& replica : replicas) compute(product, added ? 1.0F : 0.0F, replica);
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(layer.replicas);
   };
-  turn(by_sgemm);
-  const double sgemm_difference = difference(product, replicas[0]);
-  turn(ours);
-  const double our_difference = difference(product, replicas[0]);
+  const auto difference_of = [&](auto&& compute) {
+    std::fill_n(replicas[0].out, product.rows * product.cols, 0.0F);
+    turn(compute);
+    return difference(product, std::span(replicas).first(added ? replicas.size() : 1), replicas[0].out);
+  };
+  const double sgemm_difference = difference_of(by_sgemm), our_difference = difference_of(ours);
   std::vector<double> sgemm_seconds, our_seconds;
   for ([[maybe_unused]] auto _ : state) {
     sgemm_seconds.push_back(turn(by_sgemm));
@@ -156,7 +169,7 @@ void dense(benchmark::State& state, const Layer& layer, Direction direction) {
 
 const int registered = [] {
   for (const Layer& layer : kLayers) {
-    for (const Direction direction : {kForward, kInputGradient, kWeightGradient}) {
+    for (const Direction direction : {kForward, kInputGradient, kWeightGradient, kAddedGradient}) {
       const std::string name = std::string(layer.name) + "/" + std::to_string(layer.batch) + "/" + kDirections[direction];
       benchmark::RegisterBenchmark(name.c_str(), [&layer, direction](benchmark::State& state) { dense(state, layer, direction); })
           ->UseManualTime()

@@ -12,6 +12,7 @@
 namespace lockstep::test {
 namespace {
 
+using sim::blas::Instructions;
 using sim::blas::Product;
 using sim::blas::SkinnyBlock;
 
@@ -19,6 +20,11 @@ enum class Kind { forward, input_gradient, weight_gradient };
 constexpr Kind kKinds[] = {Kind::forward, Kind::input_gradient, Kind::weight_gradient};
 
 bool capable() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+
+bool wide() { return capable() && __builtin_cpu_supports("avx512f"); }
+Instructions widest() { return wide() ? Instructions::avx512 : capable() ? Instructions::avx2 : Instructions::none; }
+// Those that this processor has, in turns.
+Instructions instructions(int turn) { return wide() && turn % 2 == 1 ? Instructions::avx512 : Instructions::avx2; }
 
 Product product_of(Kind kind, std::int64_t rows, std::int64_t cols, std::int64_t depth) {
   Product product;
@@ -34,7 +40,7 @@ Product product_of(Kind kind, std::int64_t rows, std::int64_t cols, std::int64_t
 
 // Few of what there are few of, with all tails; many of the rest now and then, past the blocks of the depth.
 Product random_product(Random& random, Kind kind) {
-  const std::int64_t few = random.integer(1, random.chance(30) ? 70 : 20), more = random.integer(1, random.chance(30) ? 420 : 60),
+  const std::int64_t few = random.integer(1, random.chance(30) ? 140 : 20), more = random.integer(1, random.chance(30) ? 900 : 60),
                      others = random.integer(1, random.chance(30) ? 150 : 50);
   return kind == Kind::forward          ? product_of(kind, few, others, more)
          : kind == Kind::input_gradient ? product_of(kind, few, more, others)
@@ -127,8 +133,9 @@ TEST(SkinnyProduct, EqualsDoublePrecisionForAllTailsGapsAndAddresses) {
   Random random(70);
   for (int n = 0; n < 600; ++n) {
     const Case c(random, random_product(random, kKinds[n % 3]));
+    const Instructions with = instructions(n / 3);
     Matrix got = c.out;
-    compute_skinny(c.product, c.block(0, 0, c.product.rows, c.product.cols, got));
+    compute_skinny(c.product, c.block(0, 0, c.product.rows, c.product.cols, got), with);
     for (std::int64_t i = 0; i < c.product.rows; ++i) {
       for (std::int64_t j = 0; j < c.product.cols; ++j) {
         double sum = c.add ? c.out.at(i, j) : 0.0F, magnitude = std::abs(sum);
@@ -152,22 +159,57 @@ TEST(SkinnyProduct, HasTheSameBitsHoweverItIsCutAndWhereverItLies) {
   for (int n = 0; n < 400; ++n) {
     Case c(random, random_product(random, kKinds[n % 3]));
     const std::int64_t rows = c.product.rows, cols = c.product.cols;
+    const Instructions with = instructions(n / 3);
     Matrix whole = c.out;
-    compute_skinny(c.product, c.block(0, 0, rows, cols, whole));
+    compute_skinny(c.product, c.block(0, 0, rows, cols, whole), with);
 
     Matrix parts(random, rows, cols);
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < cols; ++j) parts.at(i, j) = c.out.at(i, j);
     const std::int64_t i = random.integer(0, rows), j = random.integer(0, cols);
     c.leaving = !c.leaving;
-    compute_skinny(c.product, c.block(0, 0, i, j, parts));
-    compute_skinny(c.product, c.block(0, j, i, cols - j, parts));
-    compute_skinny(c.product, c.block(i, 0, rows - i, j, parts));
-    compute_skinny(c.product, c.block(i, j, rows - i, cols - j, parts));
+    compute_skinny(c.product, c.block(0, 0, i, j, parts), with);
+    compute_skinny(c.product, c.block(0, j, i, cols - j, parts), with);
+    compute_skinny(c.product, c.block(i, 0, rows - i, j, parts), with);
+    compute_skinny(c.product, c.block(i, j, rows - i, cols - j, parts), with);
     for (std::int64_t row = 0; row < rows; ++row) {
       ASSERT_EQ(std::memcmp(&whole.at(row, 0), &parts.at(row, 0), static_cast<std::size_t>(cols) * sizeof(float)), 0)
           << c.text() << " cut at " << i << ", " << j << ", row " << row;
     }
+  }
+}
+
+TEST(SkinnyProduct, AddsTheBitsOfAGradientThatIsComputedApart) {
+  if (!capable()) GTEST_SKIP() << "needs AVX2";
+  Random random(74);
+  for (int n = 0; n < 300; ++n) {
+    const Kind kind = n % 3 == 0 ? Kind::input_gradient : Kind::weight_gradient;
+    Case c(random, random_product(random, kind));
+    const Instructions with = instructions(n / 3);
+    const std::int64_t rows = c.product.rows, cols = c.product.cols;
+    Matrix apart = c.out, added = c.out;
+    c.add = false;
+    compute_skinny(c.product, c.block(0, 0, rows, cols, apart), with);
+    c.add = true;
+    compute_skinny(c.product, c.block(0, 0, rows, cols, added), with);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < cols; ++j) {
+        const float sum = c.out.at(i, j) + apart.at(i, j);
+        ASSERT_EQ(std::memcmp(&added.at(i, j), &sum, sizeof sum), 0) << c.text() << " at " << i << ", " << j;
+      }
+    }
+  }
+}
+
+TEST(SkinnyProduct, GradientsHaveTheSameBitsWithEitherInstructions) {
+  if (!wide()) GTEST_SKIP() << "needs AVX-512";
+  Random random(75);
+  for (int n = 0; n < 200; ++n) {
+    const Case c(random, random_product(random, n % 2 == 0 ? Kind::input_gradient : Kind::weight_gradient));
+    Matrix narrow = c.out, wide = c.out;
+    compute_skinny(c.product, c.block(0, 0, c.product.rows, c.product.cols, narrow), Instructions::avx2);
+    compute_skinny(c.product, c.block(0, 0, c.product.rows, c.product.cols, wide), Instructions::avx512);
+    ASSERT_EQ(std::memcmp(narrow.storage(), wide.storage(), narrow.elements() * sizeof(float)), 0) << c.text();
   }
 }
 
@@ -177,8 +219,8 @@ TEST(SkinnyProduct, HasTheSameBitsForEveryNumberOfParts) {
   Random random(72);
   for (int n = 0; n < 24; ++n) {
     const Kind kind = kKinds[n % 3];
-    const std::int64_t batch = random.integer(2, 32), in = random.integer(4200, 5500),
-                       out = kind == Kind::weight_gradient ? 64 : random.integer(64, 128);
+    const std::int64_t batch = random.integer(2, wide() ? 128 : 32), in = random.integer(4200, 5500),
+                       out = kind == Kind::input_gradient || (kind == Kind::forward && batch <= 32) ? random.integer(64, 128) : 64;
     Case c(random, kind == Kind::forward          ? product_of(kind, batch, out, in)
                    : kind == Kind::input_gradient ? product_of(kind, batch, in, out)
                                                   : product_of(kind, in, out, batch));
@@ -216,7 +258,7 @@ TEST(SkinnyProduct, PropagatesWhatIsNotANumber) {
         for (std::int64_t j = 0; j < zero.cols; ++j) zero.at(i, j) = 0;
     }
     Matrix got = c.out;
-    compute_skinny(c.product, c.block(0, 0, c.product.rows, c.product.cols, got));
+    compute_skinny(c.product, c.block(0, 0, c.product.rows, c.product.cols, got), instructions(n / 3));
     for (std::int64_t i = 0; i < c.product.rows; ++i) {
       for (std::int64_t j = 0; j < c.product.cols; ++j) {
         double sum = c.add ? c.out.at(i, j) : 0.0F;
@@ -233,25 +275,35 @@ TEST(SkinnyProduct, PropagatesWhatIsNotANumber) {
 }
 
 TEST(SkinnyProduct, IsChosenForADenseLayerOnManyGpusAndByTheWholeShape) {
-  const auto chosen = [](Kind kind, std::int64_t rows, std::int64_t cols, std::int64_t depth, float alpha = 1, float beta = 0) {
-    return is_skinny(product_of(kind, rows, cols, depth), {alpha, beta});
+  const auto chosen = [](Instructions with, Kind kind, std::int64_t rows, std::int64_t cols, std::int64_t depth, float alpha = 1,
+                         float beta = 0) {
+    return is_skinny(product_of(kind, rows, cols, depth), {alpha, beta}, with);
   };
-  for (const std::int64_t batch : {4, 16, 32}) {
-    EXPECT_EQ(chosen(Kind::forward, batch, 128, 5408), capable());
-    EXPECT_EQ(chosen(Kind::input_gradient, batch, 5408, 128), capable());
-    EXPECT_EQ(chosen(Kind::weight_gradient, 5408, 128, batch), capable());
+  for (const Instructions with : {Instructions::none, Instructions::avx2, Instructions::avx512}) {
+    const bool any = with != Instructions::none, most = with == Instructions::avx512;
+    for (const std::int64_t batch : {4, 16, 32}) {
+      EXPECT_EQ(chosen(with, Kind::forward, batch, 128, 5408), any);
+      EXPECT_EQ(chosen(with, Kind::input_gradient, batch, 5408, 128), any);
+      EXPECT_EQ(chosen(with, Kind::weight_gradient, 5408, 128, batch), any);
+    }
+    EXPECT_EQ(chosen(with, Kind::input_gradient, 64, 5408, 128), any);
+    EXPECT_EQ(chosen(with, Kind::weight_gradient, 5408, 128, 64), any);
+    EXPECT_EQ(chosen(with, Kind::weight_gradient, 5408, 128, 64, 1, 1), any);
+    EXPECT_EQ(chosen(with, Kind::forward, 4, 46, 2368, 1, 1), any);
+    for (const std::int64_t batch : {65, 128, 129}) {
+      EXPECT_EQ(chosen(with, Kind::forward, batch, 128, 5408), most && batch <= 128);
+      EXPECT_EQ(chosen(with, Kind::input_gradient, batch, 5408, 128), most && batch <= 128);
+      EXPECT_EQ(chosen(with, Kind::weight_gradient, 5408, 128, batch), most && batch <= 128);
+    }
+    EXPECT_FALSE(chosen(with, Kind::forward, 64, 46, 2368));
+    EXPECT_FALSE(chosen(with, Kind::forward, 64, 128, 128));
+    EXPECT_FALSE(chosen(with, Kind::forward, 16, 128, 5408, 2));
+    EXPECT_FALSE(chosen(with, Kind::forward, 16, 128, 5408, 1, 0.5F));
+    Product both = product_of(Kind::input_gradient, 16, 5408, 128);
+    both.left_transposed = true;
+    EXPECT_FALSE(is_skinny(both, {1, 0}, with));
   }
-  EXPECT_EQ(chosen(Kind::input_gradient, 64, 5408, 128), capable());
-  EXPECT_EQ(chosen(Kind::weight_gradient, 5408, 128, 64), capable());
-  EXPECT_EQ(chosen(Kind::forward, 4, 46, 2368, 1, 1), capable());
-  EXPECT_FALSE(chosen(Kind::forward, 16, 128, 5408, 2));
-  EXPECT_FALSE(chosen(Kind::forward, 16, 128, 5408, 1, 0.5F));
-  EXPECT_FALSE(chosen(Kind::forward, 128, 128, 5408));
-  EXPECT_FALSE(chosen(Kind::input_gradient, 128, 5408, 128));
-  EXPECT_FALSE(chosen(Kind::weight_gradient, 5408, 128, 128));
-  Product both = product_of(Kind::input_gradient, 16, 5408, 128);
-  both.left_transposed = true;
-  EXPECT_FALSE(is_skinny(both, {1, 0}));
+  EXPECT_EQ(sim::blas::widest_instructions(), widest());
 }
 
 }  // namespace

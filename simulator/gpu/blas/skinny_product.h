@@ -5,12 +5,14 @@
 // copied, and what comes next is fetched while the multipliers are busy. Three shapes, as Product has them, with samples x (batch x in) and
 // dy (batch x out) small, weights w (in x out) large:
 //
-//   forward           y = x w       few rows                        blocks of w, 128 deep, meet all rows
+//   forward           y = x w       few rows                        blocks of w, 128 or 384 deep, meet all rows
 //   input gradient    dx = dy w^T   few rows, right transposed      dy is turned, so that the samples lie side by side in a vector
-//   weight gradient   dw = x^T dy   little depth, left transposed   stored past the cache: the gradients of all replicas do not fit there
+//   weight gradient   dw = x^T dy   little depth, left transposed   stored past the cache: the gradients of all replicas do not fit there;
+//                                                                   if added to what is there, stored in the cache, where it was
 //
 // An element is the sum of its blocks of the depth, in order, each a chain of fused multiply-adds, in order. So its bits follow from the
-// shape of the whole product alone, not from how it is cut into parts or where its matrices lie. Zeros are multiplied like other numbers.
+// shape of the whole product alone, not from how it is cut into parts or where its matrices lie. Gradients have one block: adding one to
+// what is there gives the bits of computing it apart and adding it then. Zeros are multiplied like other numbers.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +21,15 @@
 
 namespace lockstep::sim::blas {
 
-// Is this such a product, of a shape that was measured to be faster this way (bench/product_bench.cc), and can this processor do it?
-bool is_skinny(const Product& product, Scalars scalars);
+// What it is computed with. Gradients have the same bits either way; forward, AVX-512 has deeper blocks.
+enum class Instructions { none, avx2, avx512 };
+
+// The widest that this processor has.
+Instructions widest_instructions();
+
+// Is this such a product, of a shape that was measured to be faster this way (bench/product_bench.cc)? With AVX-512 that is true of more
+// shapes.
+bool is_skinny(const Product& product, Scalars scalars, Instructions with = widest_instructions());
 
 // Some rows and columns of a product: addresses of the first of them, leading dimensions as in Product.
 struct SkinnyBlock {
@@ -35,6 +44,6 @@ struct SkinnyBlock {
   bool leaving = false;  // nothing is done to `out` right afterwards, so it need not be in the cache
 };
 
-void compute_skinny(const Product& product, const SkinnyBlock& block);
+void compute_skinny(const Product& product, const SkinnyBlock& block, Instructions with = widest_instructions());
 
 }  // namespace lockstep::sim::blas
