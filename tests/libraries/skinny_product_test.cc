@@ -79,15 +79,14 @@ struct Matrix {
 struct Case {
   Product product;
   Matrix left, right, out;
-  bool add, leaving;
+  bool add;
 
   Case(Random& random, const Product& of)
       : product(of),
         left(random, of.left_transposed ? of.depth : of.rows, of.left_transposed ? of.rows : of.depth),
         right(random, of.right_transposed ? of.cols : of.depth, of.right_transposed ? of.depth : of.cols),
         out(random, of.rows, of.cols),
-        add(random.chance(40)),
-        leaving(random.chance(50)) {
+        add(random.chance(40)) {
     product.left_ld = left.ld, product.right_ld = right.ld, product.out_ld = out.ld;
     product.c_row_stride = out.ld;
   }
@@ -104,8 +103,7 @@ struct Case {
             right.ld,
             to.data() + i * to.ld + j,
             to.ld,
-            add,
-            leaving};
+            add};
   }
   std::string text() const {
     std::ostringstream text;
@@ -114,7 +112,7 @@ struct Case {
              : product.right_transposed ? " right transposed"
                                         : "")
          << " lds " << left.ld << ' ' << right.ld << ' ' << out.ld << " offsets " << left.offset << ' ' << right.offset << ' ' << out.offset
-         << (add ? " add" : "") << (leaving ? " leaving" : "");
+         << (add ? " add" : "");
     return text.str();
   }
 };
@@ -167,7 +165,6 @@ TEST(SkinnyProduct, HasTheSameBitsHoweverItIsCutAndWhereverItLies) {
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < cols; ++j) parts.at(i, j) = c.out.at(i, j);
     const std::int64_t i = random.integer(0, rows), j = random.integer(0, cols);
-    c.leaving = !c.leaving;
     compute_skinny(c.product, c.block(0, 0, i, j, parts), with);
     compute_skinny(c.product, c.block(0, j, i, cols - j, parts), with);
     compute_skinny(c.product, c.block(i, 0, rows - i, j, parts), with);

@@ -234,7 +234,7 @@ void compute_block(const Product& product, Scalars scalars, const void* left, co
     }
   }
   if (is_skinny(product, scalars)) {
-    compute_skinny(product, {m, n, a, a_ld, b, b_ld, result, ld, scalars.beta != 0.0F, !narrow && !product.bias && !product.relu});
+    compute_skinny(product, {m, n, a, a_ld, b, b_ld, result, ld, scalars.beta != 0.0F});
   } else {
     // Added once the product is complete, as a GPU's epilogue does: sgemm would add the first part of a large depth to C, then the next.
     const bool apart = scalars.beta == 1.0F;

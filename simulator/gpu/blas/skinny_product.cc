@@ -9,7 +9,7 @@
 namespace lockstep::sim::blas {
 namespace {
 
-enum class Into { fresh, sum, memory };  // overwrite, add to what is there, overwrite past the cache
+enum class Into { fresh, sum };  // overwrite, add to what is there
 
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
@@ -53,7 +53,6 @@ struct Vector {
   static Floats load(const float* from, Mask mask) { return _mm256_maskload_ps(from, mask); }
   static void store(float* to, Floats value) { _mm256_storeu_ps(to, value); }
   static void store(float* to, Mask mask, Floats value) { _mm256_maskstore_ps(to, mask, value); }
-  static void stream(float* to, Floats value) { _mm256_stream_ps(to, value); }
   static Floats add(Floats a, Floats b) { return _mm256_add_ps(a, b); }
   static Floats multiply_add(Floats a, Floats b, Floats sum) { return _mm256_fmadd_ps(a, b, sum); }
 };
@@ -82,7 +81,6 @@ struct Vector {
   static Floats load(const float* from, Mask mask) { return _mm512_maskz_loadu_ps(mask, from); }
   static void store(float* to, Floats value) { _mm512_storeu_ps(to, value); }
   static void store(float* to, Mask mask, Floats value) { _mm512_mask_storeu_ps(to, mask, value); }
-  static void stream(float* to, Floats value) { _mm512_stream_ps(to, value); }
   static Floats add(Floats a, Floats b) { return _mm512_add_ps(a, b); }
   static Floats multiply_add(Floats a, Floats b, Floats sum) { return _mm512_fmadd_ps(a, b, sum); }
 };

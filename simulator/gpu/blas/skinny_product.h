@@ -7,8 +7,7 @@
 //
 //   forward           y = x w       few rows                        blocks of w, 128 or 384 deep, meet all rows
 //   input gradient    dx = dy w^T   few rows, right transposed      dy is turned, so that the samples lie side by side in a vector
-//   weight gradient   dw = x^T dy   little depth, left transposed   stored past the cache: the gradients of all replicas do not fit there;
-//                                                                   if added to what is there, stored in the cache, where it was
+//   weight gradient   dw = x^T dy   little depth, left transposed   what is added to is fetched while the product is made
 //
 // An element is the sum of its blocks of the depth, in order, each a chain of fused multiply-adds, in order. So its bits follow from the
 // shape of the whole product alone, not from how it is cut into parts or where its matrices lie. Gradients have one block: adding one to
@@ -40,8 +39,7 @@ struct SkinnyBlock {
   std::int64_t right_ld = 0;
   float* out = nullptr;
   std::int64_t out_ld = 0;
-  bool add = false;      // to what is in `out`
-  bool leaving = false;  // nothing is done to `out` right afterwards, so it need not be in the cache
+  bool add = false;  // to what is in `out`
 };
 
 void compute_skinny(const Product& product, const SkinnyBlock& block, Instructions with = widest_instructions());

@@ -88,8 +88,6 @@ void multiply(const Tile& tile, std::int64_t lanes) {
 #pragma GCC unroll 4
   for (std::int64_t d = t * kPairLines; d < tile.depth; ++d) step();
 
-  // Less than a line is never stored past the cache.
-  constexpr bool kWholeLines = !Ragged && Vectors * kVector >= kLine;
   const auto finish = [&](auto&& store) __attribute__((always_inline)) {
 #pragma GCC unroll 24
     for (int r = 0; r < Rows; ++r)
@@ -105,8 +103,6 @@ void multiply(const Tile& tile, std::int64_t lanes) {
   };
   if (tile.to == Into::sum) {
     finish([&](float* row, int v, Vector::Floats value) { store(row, v, Vector::add(load(row, v), value)); });
-  } else if (kWholeLines && tile.to == Into::memory) {
-    finish([](float* row, int v, Vector::Floats value) { Vector::stream(row + v * kVector, value); });
   } else {
     finish(store);
   }
@@ -201,8 +197,7 @@ inline void few_rows(const SkinnyBlock& at, std::int64_t depth) {
 }
 
 // dx = dy w^T, by way of dx^T = w dy^T with the samples side by side, a pair of vectors at a time. Lanes without a sample are computed and
-// dropped. `samples` has room for them, turned, in whole pairs of
-// vectors.
+// dropped. `samples` has room for them, turned, in whole pairs of vectors.
 inline void few_rows_of_transposed(const SkinnyBlock& at, std::int64_t depth, float* samples) {
   const std::int64_t panels = (at.rows + kPair - 1) / kPair;
   const auto panel = [&](std::int64_t p) { return samples + p * depth * kPair; };
@@ -234,8 +229,7 @@ inline void few_rows_of_transposed(const SkinnyBlock& at, std::int64_t depth, fl
 
 // dw = x^T dy: every element is complete when it is stored.
 inline void little_depth(const SkinnyBlock& at, std::int64_t depth) {
-  const bool whole_lines = reinterpret_cast<std::uintptr_t>(at.out) % (kLine * sizeof(float)) == 0 && at.out_ld % kLine == 0;
-  const Into to = at.add ? Into::sum : at.leaving && whole_lines ? Into::memory : Into::fresh;
+  const Into to = at.add ? Into::sum : Into::fresh;
   const std::int64_t panels = least(kSpread, (at.cols + kPair - 1) / kPair), share = (depth + panels - 1) / panels,
                      turns = depth / kPairLines;
   const std::int64_t height = at.cols > kVector ? kPairRows : kSingleRows;
@@ -250,9 +244,8 @@ inline void little_depth(const SkinnyBlock& at, std::int64_t depth) {
       const Fetch samples{at.left + first * at.left_ld + i + 2 * kPair - 1, at.left_ld,
                           more ? least(least(share, depth - first), turns) : 0};
       // What is added to, or overwritten. For narrow vectors it costs more than it saves.
-      const Fetch place{out + kPair - 1, at.out_ld, to == Into::memory || kPairLines == 1 ? 0 : least(rows, turns)};
+      const Fetch place{out + kPair - 1, at.out_ld, kPairLines == 1 ? 0 : least(rows, turns)};
       multiply_tile({at.left + i, 1, at.left_ld, at.right + j, at.right_ld, depth, out, at.out_ld, to, samples, place}, rows, columns);
     }
   }
-  if (to == Into::memory) _mm_sfence();  // before anyone is told that it is done
 }
