@@ -243,9 +243,12 @@ inline void little_depth(const SkinnyBlock& at, std::int64_t depth) {
       const bool more = first < depth && i + 2 * kPair <= at.rows;
       const Fetch samples{at.left + first * at.left_ld + i + 2 * kPair - 1, at.left_ld,
                           more ? least(least(share, depth - first), turns) : 0};
-      // What is added to, or overwritten: the other core had it last, and in a step of eight replicas an adding product takes a fifth less
-      // time for it. For narrow vectors it costs more than it saves.
-      const Fetch place{out + kPair - 1, at.out_ld, kPairLines == 1 ? 0 : least(rows, turns)};
+      // Where the next tile is added to, or overwritten: the other core had it last, and in a step of eight replicas an adding product
+      // takes a fifth less time for it. For narrow vectors it costs more than it saves.
+      const bool last = j + kPair >= at.cols;
+      const float* const next = last ? at.out + (i + height) * at.out_ld : out + kPair;
+      const std::int64_t further = last ? least(height, at.rows - i - height) : rows;
+      const Fetch place{next + kPair - 1, at.out_ld, kPairLines == 1 || further < 0 ? 0 : least(further, turns)};
       multiply_tile({at.left + i, 1, at.left_ld, at.right + j, at.right_ld, depth, out, at.out_ld, to, samples, place}, rows, columns);
     }
   }

@@ -2,8 +2,9 @@
 //
 // A stream whose next node must wait (an event, a gate, the legacy stream) is parked and costs nothing; no worker blocks.
 // An operation with several parts is offered to all workers; the one that came to it takes part after part, others help when they have
-// nothing else to do. A worker prefers streams that it ran before, whose data its caches hold. Functions of the host run on a thread of
-// their own, so that one that waits does not stop the devices. One lock protects all queues; it is held for some tens of nanoseconds.
+// nothing else to do. A worker stays with the stream it ran last while it can, since its caches hold that one's data. Functions of the
+// host run on a thread of their own, so that one that waits does not stop the devices. One lock protects all queues; it is held for some
+// tens of nanoseconds.
 #pragma once
 
 #include <atomic>

@@ -49,7 +49,7 @@ bool is_left_out(const Node& node) {
   }
 }
 
-constexpr int kMostPassedOver = 8;
+constexpr int kMostPassedOver = 64;
 constexpr int kSpinRounds = 64;  // about 20 microseconds of an otherwise idle core
 
 }  // namespace
@@ -124,8 +124,9 @@ Node* Executor::own_job(int index) {
   return nullptr;
 }
 
-// The next ready stream: the first that this worker ran last or that is new, else the first of all; or one at random under a seed.
-// Nobody waits for ever: who has been passed over a few times is next.
+// The next ready stream: of those that this worker ran last the one that got ready last, mostly the one it comes from, whose data its cache
+// holds; else a new one, else the first of all; or one at random under a seed. Nobody waits for ever: who has been passed over for long
+// is next.
 Stream* Executor::pick(int index, Lock& lock) {
   if (ready_.empty()) return nullptr;
   std::size_t place = 0;
@@ -144,9 +145,13 @@ Stream* Executor::pick(int index, Lock& lock) {
     held_back_ = false;
     place = random_() % ready_.size();
   } else if (ready_.front()->passed_over < kMostPassedOver) {
-    const auto mine =
-        std::find_if(ready_.begin(), ready_.end(), [&](const Stream* stream) { return stream->worker == index || stream->worker < 0; });
-    if (mine != ready_.end()) place = static_cast<std::size_t>(mine - ready_.begin());
+    const auto mine = std::find_if(ready_.rbegin(), ready_.rend(), [&](const Stream* stream) { return stream->worker == index; });
+    const auto fresh = std::find_if(ready_.begin(), ready_.end(), [&](const Stream* stream) { return stream->worker < 0; });
+    if (mine != ready_.rend()) {
+      place = static_cast<std::size_t>(ready_.rend() - mine) - 1;
+    } else if (fresh != ready_.end()) {
+      place = static_cast<std::size_t>(fresh - ready_.begin());
+    }
     if (place != 0) ++ready_.front()->passed_over;
   }
   Stream* const stream = ready_[place];
