@@ -100,11 +100,13 @@ LOCKSTEP_DEVICE void make_windows(const ConvolutionPoolingShape& s, const Strip&
 template <int Width, int PoolH, int Vectors>
 LOCKSTEP_DEVICE void make_strip(const ConvolutionPoolingShape& s, const Strip& strip, bool with_relu, const float* image,
                                 const float* filter, const float* bias, float* y, std::uint8_t* winners) {
-  constexpr int kSums = PoolH * kPoolWidth * Vectors;
-  constexpr int kAtOnce = kRegisters / 2 / kSums > 1 ? kRegisters / 2 / kSums : 1;
+  // Sums in half of the registers, where a thread has as many windows.
+  constexpr int kMost = kRegisters / 2 / (PoolH * kPoolWidth * Vectors);
+  constexpr int kAtOnce = kMost < kSegment ? kMost : kSegment;
   std::int32_t ox = strip.first;
-  for (; ox + kAtOnce <= strip.last; ox += kAtOnce)
-    make_windows<Width, PoolH, Vectors, kAtOnce>(s, strip, ox, with_relu, image, filter, bias, y, winners);
+  if constexpr (kAtOnce > 1)
+    for (; ox + kAtOnce <= strip.last; ox += kAtOnce)
+      make_windows<Width, PoolH, Vectors, kAtOnce>(s, strip, ox, with_relu, image, filter, bias, y, winners);
   for (; ox < strip.last; ++ox) make_windows<Width, PoolH, Vectors, 1>(s, strip, ox, with_relu, image, filter, bias, y, winners);
 }
 
@@ -346,37 +348,35 @@ LOCKSTEP_DEVICE void undo_pooling(const ConvolutionPoolingShape& s, std::int32_t
   });
 }
 
-LOCKSTEP_HOST_DEVICE inline bool has_wide_vectors(const ConvolutionPoolingShape& s) { return s.out_channels % kRegisterLanes == 0; }
+// f(LaneCount): a register's lanes where the channels come out even with them, else fewer. On a GPU the two are the same.
+template <typename Function>
+LOCKSTEP_DEVICE void with_lanes(const ConvolutionPoolingShape& s, const Function& f) {
+  if constexpr (kRegisterLanes > kFewLanes)
+    if (s.out_channels % kRegisterLanes == 0) return f(LaneCount<kRegisterLanes>{});
+  f(LaneCount<kFewLanes>{});
+}
 
 }  // namespace
 
 __global__ void convolution_pooling(ConvolutionPoolingShape s, bool relu, View<const float> x, View<const float> filter,
                                     View<const float> bias, View<float> y, View<std::uint8_t> winners) {
-  if (has_wide_vectors(s)) {
-    convolve<kRegisterLanes>(s, relu, x, filter, bias, y, winners);
-  } else {
-    convolve<kFewLanes>(s, relu, x, filter, bias, y, winners);
-  }
+  with_lanes(s, [=](auto lanes) { convolve<decltype(lanes)::kValue>(s, relu, x, filter, bias, y, winners); });
 }
 
 __global__ void convolution_pooling_gradient(ConvolutionPoolingShape s, View<const float> x, View<const float> dy,
                                              View<const std::uint8_t> winners, View<float> filter_sums, View<float> bias_sums) {
-  if (has_wide_vectors(s)) {
-    s.pool_h == 1 ? sum_gradients<kRegisterLanes, 1>(s, x, dy, winners, filter_sums, bias_sums)
-                  : sum_gradients<kRegisterLanes, 2>(s, x, dy, winners, filter_sums, bias_sums);
-  } else {
-    s.pool_h == 1 ? sum_gradients<kFewLanes, 1>(s, x, dy, winners, filter_sums, bias_sums)
-                  : sum_gradients<kFewLanes, 2>(s, x, dy, winners, filter_sums, bias_sums);
-  }
+  with_lanes(s, [=](auto lanes) {
+    if (s.pool_h == 1) {
+      sum_gradients<decltype(lanes)::kValue, 1>(s, x, dy, winners, filter_sums, bias_sums);
+    } else {
+      sum_gradients<decltype(lanes)::kValue, 2>(s, x, dy, winners, filter_sums, bias_sums);
+    }
+  });
 }
 
 __global__ void unpool(ConvolutionPoolingShape s, std::int32_t margin, View<const float> dy, View<const std::uint8_t> winners,
                        View<float> dconvolution) {
-  if (has_wide_vectors(s)) {
-    undo_pooling<kRegisterLanes>(s, margin, dy, winners, dconvolution);
-  } else {
-    undo_pooling<kFewLanes>(s, margin, dy, winners, dconvolution);
-  }
+  with_lanes(s, [=](auto lanes) { undo_pooling<decltype(lanes)::kValue>(s, margin, dy, winners, dconvolution); });
 }
 
 }  // namespace lockstep::kernels
