@@ -42,8 +42,9 @@ RowsInUse rows_by_replica(const Array& x, const std::vector<Shard>& shards) {
   RowsInUse found;
   const std::int64_t row = x.samples() > 0 ? x.size() / x.samples() : 0;
   const auto* ids = x.data<std::int32_t>();
+  const std::int32_t largest = largest_of(x);
   for (const Shard& shard : shards) {
-    RowSet own(largest_of(x));
+    RowSet own(largest);
     own.add(ids + shard.first * row, shard.count * row);
     found.by_replica.push_back(own.ascending());
     found.most = std::max(found.most, static_cast<std::int64_t>(found.by_replica.back().size()));
