@@ -4,20 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "lockstep/lockstep.h"
 #include "npz.h"
+#include "recordings.h"
 
 namespace lockstep::golden {
-
-// Where the recordings lie, from the environment; empty when a machine has none.
-inline std::string directory() {
-  const char* folder = std::getenv("LOCKSTEP_GOLDENS");
-  return folder ? folder : "";
-}
 
 inline Array array_f32(Npz& file, const std::string& key) {
   const NpyArray stored = file.array(key);
@@ -45,7 +39,15 @@ struct Judgement {
   double sum_error = 0;    // of the whole tensor's sum of absolute values, relative; only where the recording is a sample
 };
 
-// Compares a whole tensor of ours with a recorded one, whole or every seventh element with check sums.
+// Of a tensor of which every n-th element is recorded, as `key#sn`: n.
+inline std::int64_t stride_of(const Npz& file, const std::string& key) {
+  const std::string start = key + "#s";
+  for (const std::string& name : file.names())
+    if (name.compare(0, start.size(), start) == 0) return std::stoll(name.substr(start.size()));
+  throw Error("nothing is recorded for " + key);
+}
+
+// Compares a whole tensor of ours with a recorded one, whole or every n-th element with check sums.
 inline Judgement judge(Npz& file, const std::string& key, const Array& ours, double tolerance) {
   const float* values = ours.data<float>();
   std::vector<float> mine, theirs;
@@ -54,8 +56,9 @@ inline Judgement judge(Npz& file, const std::string& key, const Array& ours, dou
     theirs = file.array(key).as<float>();
     mine.assign(values, values + ours.size());
   } else {
-    theirs = file.array(key + "#s7").as<float>();
-    for (std::int64_t i = 0; i < ours.size(); i += 7) mine.push_back(values[i]);
+    const std::int64_t stride = stride_of(file, key);
+    theirs = file.array(key + "#s" + std::to_string(stride)).as<float>();
+    for (std::int64_t i = 0; i < ours.size(); i += stride) mine.push_back(values[i]);
     const std::vector<double> sums = file.array(key + "#chk").as<double>();
     double total = 0;
     for (std::int64_t i = 0; i < ours.size(); ++i) total += std::abs(static_cast<double>(values[i]));

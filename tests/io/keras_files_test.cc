@@ -1,6 +1,7 @@
 // Files recorded from Keras 3.15.1: every form loads and gives Keras' logits and optimizer state.
 #include <cmath>
 
+#include "goldens/recordings.h"
 #include "npz.h"
 #include "support.h"
 
@@ -9,10 +10,7 @@ namespace {
 
 class KerasFile : public ::testing::TestWithParam<std::tuple<std::string, int>> {
  protected:
-  void SetUp() override {
-    if (io_test::goldens().empty()) GTEST_SKIP() << "skipped: LOCKSTEP_GOLDENS does not name the folder of recordings";
-  }
-  std::string path() const { return io_test::goldens() + "/" + std::get<0>(GetParam()); }
+  std::string path() const { return golden::directory() + "/" + std::get<0>(GetParam()); }
 
   Model load() const {
     return io_test::strategy_of(std::get<1>(GetParam())).scope([&]() -> Model {
@@ -39,7 +37,7 @@ double relative_l2(const std::vector<float>& ours, const std::vector<float>& the
 std::vector<float> floats(const Array& array) { return {array.data<float>(), array.data<float>() + array.size()}; }
 
 TEST_P(KerasFile, GivesKerasLogitsAndWeights) {
-  Npz recorded = Npz::open(io_test::goldens() + "/mnist16_predictions.npz");
+  Npz recorded = Npz::open(golden::directory() + "/mnist16_predictions.npz");
   Model model = load();
   const NpyArray x = recorded.array("x");
   const Array logits = model.predict(Array(x.shape, x.as<float>()), 16);
@@ -54,7 +52,7 @@ TEST_P(KerasFile, GivesKerasLogitsAndWeights) {
 }
 
 TEST_P(KerasFile, GivesTheOptimizerStateAndTrainsOn) {
-  Npz recorded = Npz::open(io_test::goldens() + "/mnist16_predictions.npz");
+  Npz recorded = Npz::open(golden::directory() + "/mnist16_predictions.npz");
   Model model = load();
   EXPECT_EQ(model.iterations(), recorded.array("iterations").as<std::int64_t>().at(0));
   const NpyArray x = recorded.array("x"), y = recorded.array("y");
@@ -67,7 +65,7 @@ TEST_P(KerasFile, GivesTheOptimizerStateAndTrainsOn) {
 TEST_P(KerasFile, AllFormsHoldTheSameState) {
   const io_test::Folder folder;
   const Model model = load();
-  const Model other = load_model(io_test::goldens() + "/mnist16.keras");
+  const Model other = load_model(golden::directory() + "/mnist16.keras");
   EXPECT_EQ(model.checksums().front(), other.checksums().front());
   for (const char* name : {"again.keras", "again.h5"}) {
     model.save(folder.file(name));

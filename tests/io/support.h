@@ -37,11 +37,6 @@ class Folder {
   std::filesystem::path path_;
 };
 
-inline std::string goldens() {
-  const char* folder = std::getenv("LOCKSTEP_GOLDENS");
-  return folder ? folder : "";
-}
-
 // A virtual machine is told how many GPUs it has before its first use; a real one with a single GPU has it split.
 inline const int kTwoGpus = setenv("LOCKSTEP_SIM_GPUS", "2", 0);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Proof that a clean machine is enough: a minimal Debian in a folder, a fresh clone inside, the two commands of the README, nothing else.
 # The first must leave a trained model and a trace. Its time is printed, by the wall and by all cores, and how long the built program
-# needs to its first step.
+# needs to its first step. After both, a second clone is only tested: its list of tests must be the same, or what ran before decides.
 #
 #   tests/product/clean_machine.sh FOLDER [--work-tree] [--only run|test] [--suite jammy --mirror URL --components main,universe]
 #
@@ -44,13 +44,18 @@ grep -lsE '^[[:space:]]*Acquire::' /etc/apt/apt.conf /etc/apt/apt.conf.d/* | xar
 cp -L /etc/resolv.conf "$target/etc/resolv.conf"
 echo "base system: $((SECONDS - started)) s, $(chroot "$target" dpkg-query -W | wc -l) packages"
 
-if [[ -n $work_tree ]]; then
-  mkdir "$target/root/lockstep"
-  (cd "$repo" && git ls-files -coz --exclude-standard | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done |
-    tar --null -T - -c) | tar -C "$target/root/lockstep" -x
-else
-  git clone -q --no-hardlinks "$repo" "$target/root/lockstep"
-fi
+home=/root
+tree=$target$home/lockstep
+clone() {
+  if [[ -n $work_tree ]]; then
+    mkdir "$tree"
+    (cd "$repo" && git ls-files -coz --exclude-standard | while IFS= read -r -d '' file; do [[ -e $file ]] && printf '%s\0' "$file"; done |
+      tar --null -T - -c) | tar -C "$tree" -x
+  else
+    git clone -q --no-hardlinks "$repo" "$tree"
+  fi
+}
+clone
 
 # Mounts live in a namespace of their own: nothing is left behind, whatever happens.
 # shellcheck disable=SC2016  # expanded by the inner shell
@@ -85,5 +90,15 @@ if [[ $only != test && $status == 0 ]]; then
   again='./lockstep run mnist --quick --json'
   inside "$again" >"$target.again.log" 2>&1 || status=1
   echo "$again, built: first step after $(sed -n 's/.*"first_step_seconds": \([0-9.]*\).*/\1/p' "$target.again.log") s"
+fi
+# In the same folder of the clean system, so that its compiler cache knows the sources.
+if [[ -z $only ]]; then
+  names() { inside './lockstep test -N' 2>/dev/null | sed -n 's/^ *Test *#[0-9]*: //p' | sort; }
+  names >"$target.both.list"
+  mv "$tree" "$tree.first"
+  clone
+  names >"$target.alone.list"
+  echo "tests listed after both commands: $(wc -l <"$target.both.list"), by ./lockstep test alone: $(wc -l <"$target.alone.list")"
+  if [[ ! -s $target.both.list ]] || ! diff "$target.both.list" "$target.alone.list"; then echo 'FAILED: the lists of tests differ'; status=1; fi
 fi
 exit "$status"

@@ -16,13 +16,14 @@ stand_in() { printf '#!/bin/bash\n%s\n' "$2" >"$tree/bin/$1" && chmod 755 "$tree
 stand_in cmake 'echo "cmake $*" >>"$LOG"; mkdir -p "build/$2" && touch "build/$2/build.ninja"'
 stand_in ninja 'echo "ninja $3" >>"$LOG"; mkdir -p "$2/cli"; printf "#!/bin/bash\nprintf \"%%s\\\\n\" \"${2##*/}\" \"\$@\"\n" >"$2/cli/lockstep"; chmod +x "$2/cli/lockstep"
 echo "[1/2] one"; echo "a warning"; echo "[2/2] two"'
-stand_in ctest 'echo "ctest ${*:3}" >>"$LOG"; exit ${CTEST_STATUS:-0}'
-stand_in dpkg-query 'for p in "${@:4}"; do [[ $p == "${MISSING:-}" ]] || printf "ii %s " "$p"; done'
+stand_in ctest 'echo "ctest ${*:3}" >>"$LOG"; touch "$2/results.xml"; exit ${CTEST_STATUS:-0}'
+stand_in python3 'echo "skipped: ${*:3}" >&2'  # tests/skipped.py; it also makes environments
+stand_in dpkg-query 'for p in $(printf "%s\n" "${@:4}" | sort -u); do [[ $p == "${MISSING:-}" ]] || printf "ii %s " "$p"; done'
 stand_in apt-get 'echo "apt-get $*" >>"$LOG"'
 
 export LOG=$tree/log
 unset LOCKSTEP_PRESET LOCKSTEP_INSTALL CUDA_HOME CUDA_PATH
-for tool in bash env cat find sleep setpriv grep head mkdir mktemp mv printf readlink dirname rm sed tail touch chmod; do
+for tool in bash env cat find sleep setpriv grep head mkdir mktemp mv printf readlink dirname rm sed sort tail touch chmod; do
   if command -v $tool >/dev/null; then ln -s "$(command -v $tool)" "$tree/bin/$tool"; fi
 done
 export PATH=$tree/bin
@@ -73,11 +74,12 @@ lockstep lesson 4 --hint >"$tree/out"
 expect 'once' '' "$(cat "$LOG")$(cat "$tree/stderr")"
 
 lockstep test -R Ring >"$tree/out"
-expect 'test builds all of cuda and sim, then runs sim' $'ninja all\nninja all\nctest -j2 --output-on-failure -R Ring' "$(cat "$LOG")"
+expect 'test builds all of cuda and sim, then runs sim' $'ninja all\nninja all\nctest -j2 --output-on-failure --output-junit results.xml -R Ring' "$(cat "$LOG")"
+expect 'and tells which tests were skipped' "skipped: $tree/build/sim/results.xml parity" "$(grep results "$tree/stderr")"
 lockstep test -L unit >"$tree/out"
-expect 'a label alone is run without building cuda' $'ninja all\nctest -j2 --output-on-failure -L ^(unit)$ --no-tests=error' "$(cat "$LOG")"
+expect 'a label alone is run without building cuda' $'ninja all\nctest -j2 --output-on-failure --output-junit results.xml -L ^(unit)$ --no-tests=error' "$(cat "$LOG")"
 lockstep test --preset sim-asan >"$tree/out"
-expect 'a preset alone is built and run' $'cmake --preset sim-asan\nninja all\nctest -j2 --output-on-failure' "$(cat "$LOG")"
+expect 'a preset alone is built and run' $'cmake --preset sim-asan\nninja all\nctest -j2 --output-on-failure --output-junit results.xml' "$(cat "$LOG")"
 CTEST_STATUS=8 lockstep test -L unit >"$tree/out" && status=0 || status=$?
 expect 'a failing test fails the command' 8 "$status"
 
@@ -102,6 +104,11 @@ if ((EUID == 0)) && command -v setpriv >/dev/null; then
   said=$(MISSING=libfmt-dev setpriv --reuid 65534 --clear-groups "$tree/lockstep" test -L unit 2>&1 </dev/null) && status=0 || status=$?
   expect 'without root and sudo it says what to install' '1 yes' "$status $([[ $said == *'please run: apt-get install libfmt-dev'* ]] && echo yes)"
 fi
+MISSING=libfmt-dev LOCKSTEP_INSTALL=no sim build >"$tree/out"
+sim build >"$tree/out"
+expect 'packages that were added are looked for again' $'cmake --preset sim\nninja all' "$(cat "$LOG")"
+sim build >"$tree/out"
+expect 'once' 'ninja all' "$(cat "$LOG")"
 stand_in cmake 'echo "CMake Error: Could NOT find fmt"; exit 1'
 sim build >"$tree/out" && status=0 || status=$?
 expect 'configured already: nothing is configured again' 0 "$status"
