@@ -87,9 +87,11 @@ void add_seeing_words(CLI::App& run, RunOptions& options) {
       ->excludes(json);
 }
 
-void refuse_with_model(const RunOptions& options, const MachineOptions& machine) {
+void refuse_what_excludes_itself(const RunOptions& options, const MachineOptions& machine) {
   if (options.workers > 1 && (machine.clock == "model" || machine.no_math))
     throw Error("--workers starts processes, and each would model a time of its own: --clock model takes one process (--gpus)");
+  if (options.check_mirrored && options.all_reduce == "one-copy")
+    throw Error("--check-mirrored with --all-reduce one-copy: one shared copy: nothing to compare; leave out one of the two");
   if (machine.no_math && !(options.save.empty() && options.backup.empty()))
     throw Error("--no-math computes no weights, so there are none to save: leave out --save and --backup");
 }
@@ -118,7 +120,7 @@ Command add_run(CLI::App& app, char** argv) {
       "nccl --verbose\n  lockstep run reuters --logical 2\n  lockstep run mnist --workers 2\n  lockstep run cats-vs-dogs --epochs 10");
   return {run, [options, machine, argv] {
             use_machine(*machine);
-            refuse_with_model(*options, *machine);
+            refuse_what_excludes_itself(*options, *machine);
             const bool to_launch = options->workers > 1 && std::getenv("LOCKSTEP_WORKERS") == nullptr;
             return to_launch ? launch_workers(options->workers, argv) : start(*options);
           }};

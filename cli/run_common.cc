@@ -93,6 +93,18 @@ bool all_equal(const std::vector<std::uint64_t>& checksums) {
   return std::all_of(checksums.begin(), checksums.end(), [&](std::uint64_t sum) { return sum == checksums.front(); });
 }
 
+// What the fingerprints of all copies say: one for each replica, or one in all where replicas share it.
+std::string compared_copies(const std::vector<std::uint64_t>& checksums, int replicas) {
+  const std::string first = fmt::format("checksum {:016x}", checksums.front());
+  if (checksums.size() < static_cast<std::size_t>(replicas))
+    return fmt::format("{} replicas, one shared copy: nothing to compare; {}", replicas, first);
+  if (all_equal(checksums)) return fmt::format("{} replica{} bit-identical: {}", replicas, replicas == 1 ? "" : "s", first);
+  std::string others;
+  for (std::size_t r = 1; r < checksums.size(); ++r)
+    if (checksums[r] != checksums.front()) others += fmt::format(", on replica {} {:016x}", r, checksums[r]);
+  return fmt::format("{} replicas DIFFER: {} on replica 0{}", replicas, first, others);
+}
+
 std::string title_of(const std::string& workload) {
   return workload == "mnist" ? "MNIST" : workload == "reuters" ? "Reuters newswires" : "Cats and dogs";
 }
@@ -115,7 +127,8 @@ void report(const RunOptions& options, const Model& model, const History& histor
   const std::vector<std::uint64_t> checksums = model.checksums();
   const double seconds = times.whole;
   const StepTimes phases = step_times(replica_reports(model), times.modelled ? 0 : history.training_seconds);
-  const bool equal = all_equal(checksums);
+  const bool one_copy = checksums.size() < static_cast<std::size_t>(model.strategy().num_replicas_in_sync());
+  const char* identical = one_copy ? "null" : all_equal(checksums) ? "true" : "false";
   if (options.json) {
     std::string sums;
     for (std::uint64_t sum : checksums) sums += fmt::format("{}\"{:016x}\"", sums.empty() ? "" : ", ", sum);
@@ -123,9 +136,9 @@ void report(const RunOptions& options, const Model& model, const History& histor
         "{{\"summary\": {{\"replicas\": {}, \"all_reduce\": \"{}\", \"val_accuracy\": {:.6g}, \"seconds\": {:.3f}, \"steps\": {}, "
         "\"training_seconds\": {:.6f}, \"samples_per_second\": {:.6g}, \"replicas_identical\": {}, \"first_step_seconds\": {:.3f}, "
         "\"phase_seconds\": {}, \"checksums\": [{}]}}}}\n",
-        checksums.size(), model.strategy().cross_device_ops(), history.history.count("val_accuracy") ? history.last("val_accuracy") : 0.0,
-        seconds, history.steps, history.training_seconds,
-        history.training_seconds > 0 ? static_cast<double>(history.samples) / history.training_seconds : 0.0, equal, times.first_step,
+        model.strategy().num_replicas_in_sync(), model.strategy().cross_device_ops(),
+        history.history.count("val_accuracy") ? history.last("val_accuracy") : 0.0, seconds, history.steps, history.training_seconds,
+        history.training_seconds > 0 ? static_cast<double>(history.samples) / history.training_seconds : 0.0, identical, times.first_step,
         json_of_phases(phases), sums);
     return;
   }
@@ -138,9 +151,7 @@ void report(const RunOptions& options, const Model& model, const History& histor
                *best > values.back() ? fmt::format(" (best {:.2f} % after {})", 100 * *best, best - values.begin() + 1) : "", seconds,
                times.first_step);
   }
-  const bool one_copy = model.strategy().cross_device_ops() == "one-copy" && !options.check_mirrored;
-  fmt::print("{} replica{} {}{}: checksum {:016x}\n", checksums.size(), checksums.size() == 1 ? "" : "s",
-             equal ? "bit-identical" : "DIFFER", one_copy ? ", on one copy" : "", checksums.front());
+  fmt::print("{}\n", compared_copies(checksums, model.strategy().num_replicas_in_sync()));
   if (!options.trace.empty())
     say_traced(options, model);  // has the same table, of the steps it recorded
   else

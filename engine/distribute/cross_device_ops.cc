@@ -88,8 +88,8 @@ std::string choose_cross_device_ops(const std::vector<GpuId>& gpus, std::string*
     name = "nccl";
     reason = "every replica has a card of its own, so NCCL can connect them";
   } else {
-    name = cards.size() == 1 ? "one-copy" : "hierarchical-copy";
-    reason = cards.size() == 1 ? "the replicas are on one card and share its copy of the variables"
+    name = cards.size() == 1 ? "one-device" : "hierarchical-copy";
+    reason = cards.size() == 1 ? "NCCL refuses two replicas on one card; one pass adds their gradients, and each gets the sum"
                                : "NCCL refuses two replicas on one card; this one sends least between the cards";
   }
   if (why) *why = reason;

@@ -116,7 +116,7 @@ class CrossDeviceOps {
 
 std::unique_ptr<CrossDeviceOps> make_cross_device_ops(const std::string& name);  // one of the names below
 std::vector<std::string> cross_device_ops_names();  // "nccl", "ring", "tree", "hierarchical-copy", "one-device", "one-copy"
-// NCCL between cards; logical GPUs of one card share a copy. `why` gets the sentence to show.
+// NCCL between cards, which refuses two replicas on one; never "one-copy". `why` gets the sentence to show.
 std::string choose_cross_device_ops(const std::vector<GpuId>& gpus, std::string* why);
 
 }  // namespace lockstep

@@ -52,15 +52,15 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
       cross_device_ops(std::move(cross_device_ops_)),
       options(options_),
       tracer(tracer_),
-      one_copy(gpus.size() > 1 && cross_device_ops->one_copy() && !options.check_mirrored),
+      one_copy(gpus.size() > 1 && cross_device_ops->one_copy()),
       buckets(make_buckets(graph.layout(), bucket_bytes_from_environment(options.bucket_bytes),
-                           std::min(options.first_bucket_bytes, bucket_bytes_from_environment(options.first_bucket_bytes)), 256 << 10,
-                           to_hand_on())),
+                           std::min(options.first_bucket_bytes, bucket_bytes_from_environment(options.first_bucket_bytes)), 256 << 10)),
       last_variable(graph.layout().specs().size(), -1),
       group(gpus),
       phase_times(gpus.size()),
       threads(cards_of(gpus)) {
   if (gpus.empty()) throw Error("A step needs at least one GPU.");
+  if (options.check_mirrored) require_copies();
   for (const Node& node : graph.nodes()) {
     if (place().workers > 1 && node.layer->sums_over_replicas())
       throw Error(node.layer->class_name() + " \"" + node.layer->name() +
@@ -90,19 +90,7 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
     ReplicaPart& part = parts.emplace_back(static_cast<int>(r), *gpus[r], graph, one_copy && r > 0 ? &parts.front().replica : nullptr);
     for (std::size_t b = 0; b < buckets.size() + 1; ++b) part.bucket_ready.emplace_back(gpus[r]->physical());
   }
-  if (const std::vector<bool> some = to_hand_on(); std::find(some.begin(), some.end(), true) != some.end()) {
-    std::vector<Tensor> sums(some.size());
-    for (std::size_t v = 0; v < some.size(); ++v)
-      if (some[v]) sums[v] = parts.front().replica.variables().gradient(static_cast<int>(v));
-    handed_on.emplace(std::move(sums), cards_of(gpus));
-  }
   cross_device_ops->prepare(gpus, std::max(largest, graph.layout().state_elements()));
-}
-
-// Empty where replicas keep to themselves.
-std::vector<bool> MirroredStep::State::to_hand_on() const {
-  if (!one_copy || static_cast<int>(gpus.size()) < HandedOnSums::kFewestReplicas) return {};
-  return gradients_to_hand_on(graph, options.handed_on_bytes);
 }
 
 // Memory goes back only when no GPU uses it any more.
@@ -121,13 +109,9 @@ MirroredStep::State::~State() {
   }
 }
 
-void MirroredStep::State::make_copies() {
-  if (!one_copy) return;
-  one_copy = false;
-  mirrored = false;
-  for (ReplicaPart& part : parts) part.replica.own_copy();
-  for (const auto& exchange : exchanges)
-    if (exchange) exchange->to_all();
+void MirroredStep::State::require_copies() const {
+  if (one_copy)
+    throw Error("check_mirrored: \"one-copy\" has one shared copy: nothing to compare. Choose another algorithm, or leave out the check.");
 }
 
 SpanRecord MirroredStep::State::span(Phase phase, int replica) const {
@@ -254,8 +238,8 @@ std::vector<ReplicaTimes> MirroredStep::times() const { return state_->phase_tim
 int MirroredStep::first_replica() const { return state_->place().first_replica; }
 void MirroredStep::set_tracer(Tracer* tracer) { state_->tracer = tracer; }
 void MirroredStep::set_check_mirrored(bool yes) {
+  if (yes) state_->require_copies();
   state_->options.check_mirrored = yes;
-  if (yes) state_->make_copies();  // one copy would have nothing to be compared with
 }
 bool MirroredStep::one_copy() const { return state_->one_copy; }
 void MirroredStep::set_seed(std::uint64_t seed) { state_->options.seed = seed; }
@@ -275,6 +259,7 @@ void MirroredStep::set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<
   state_->accumulated = 0;
   state_->metrics = std::move(metrics);
   state_->first_weighted = state_->metrics.size() - std::min(weighted, state_->metrics.size());
+  if (state_->parts.front().replica.variables().slots() != state_->optimizer->slots()) state_->mirrored = false;  // phase 1 copies them
   for (ReplicaPart& part : state_->parts) {
     part.replica.variables().make_slots(state_->optimizer->slots());
     part.replica.variables().make_squares(state_->optimizer->sums_squares());

@@ -29,9 +29,8 @@ struct Bucket {
   std::vector<int> variables;
   int sparse = -1;  // its only variable, where that one's gradient comes by rows
 };
-// `alone`, by variable (or empty): gradients that are a bucket by themselves, as sparse ones always are.
 std::vector<Bucket> make_buckets(const VariableLayout& layout, std::int64_t bucket_bytes, std::int64_t first_bucket_bytes,
-                                 std::int64_t smallest_bytes = 256 << 10, const std::vector<bool>& alone = {});
+                                 std::int64_t smallest_bytes = 256 << 10);
 
 // LOCKSTEP_GRAPHS, `on` or `off`: whether a step uses CUDA graphs. Off where it says nothing.
 bool graphs_from_environment();
@@ -43,7 +42,6 @@ struct StepOptions {
   bool check_mirrored = false;  // compare checksums of all replicas after each barrier
   double deadline_seconds = deadline_from_environment();
   bool graphs = graphs_from_environment();                        // forward and backward as CUDA graphs where they are the same every step
-  std::int64_t handed_on_bytes = 1 << 20;                         // the smallest gradient that replicas hand on, see handed_on_sums.h
   SparseGradients sparse_gradients = SparseGradients::automatic;  // summed as a whole, or by the rows in use where that is less
 };
 
@@ -61,7 +59,7 @@ class MirroredStep {
 
   void set_tracer(Tracer* tracer);    // null: no tracing
   std::string about() const;          // JSON for a trace: devices, algorithm, layers, variables, buckets
-  void set_check_mirrored(bool yes);  // compares copies, so it makes some where there was one
+  void set_check_mirrored(bool yes);  // compares the copies after each barrier; one shared copy has none to be compared with
   bool one_copy() const;              // replicas share weights and slots, see one_copy.h
   void set_seed(std::uint64_t seed);  // of what random layers draw from now on
 
@@ -103,7 +101,7 @@ class MirroredStep {
   std::int64_t iterations() const;
   void set_iterations(std::int64_t iterations);
 
-  // One per replica: fingerprints of weights, slots and state.
+  // Fingerprints of weights, slots and state: one for each copy, so one for each replica, or one in all where they share it.
   std::vector<std::uint64_t> checksums();
 
  private:

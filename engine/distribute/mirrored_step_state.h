@@ -5,7 +5,6 @@
 #include <mutex>
 #include <optional>
 
-#include "handed_on_sums.h"
 #include "mirrored_step.h"
 #include "phase_times.h"
 #include "replica_threads.h"
@@ -74,7 +73,7 @@ struct MirroredStep::State {
   const std::shared_ptr<CrossDeviceOps> cross_device_ops;
   StepOptions options;
   Tracer* tracer;
-  bool one_copy = false;  // replicas read weights and slots of replica 0, who makes the update
+  const bool one_copy;  // replicas read weights and slots of replica 0, which makes the update
 
   std::shared_ptr<LossImpl> loss;
   std::shared_ptr<OptimizerImpl> optimizer;
@@ -84,7 +83,6 @@ struct MirroredStep::State {
   std::vector<Bucket> buckets;
   std::vector<std::string> bucket_contents;                // names of variables as a JSON list, for the trace
   std::vector<std::unique_ptr<SparseExchange>> exchanges;  // by bucket; null where it is not sparse, or its rows are not in x
-  std::optional<HandedOnSums> handed_on;                   // large gradients of replicas that share a copy
   std::vector<std::int64_t> last_variable;                 // by variable: the bucket it is the last of, else -1
   std::vector<bool> segment_ends;                          // by variable: others wait for its bucket, so no graph goes beyond it
   bool mirrored = false;                                   // phase 1 has been done
@@ -113,11 +111,10 @@ struct MirroredStep::State {
   ReplicaThreads threads;  // last: joined before anything they use goes
 
   int replicas() const { return static_cast<int>(parts.size()); }
-  std::vector<bool> to_hand_on() const;                     // by variable, see handed_on_sums.h
-  void make_copies();                                       // to be compared: ends one_copy
   Traffic sum(const std::vector<Participant>& gradients) {  // to whoever makes the update
     return one_copy ? cross_device_ops->reduce(gradients) : cross_device_ops->all_reduce(gradients);
   }
+  void require_copies() const;  // an Error where replicas share one: nothing to compare
   void update_replica(int replica);
   void update_the_copy();
   WorkerPlace place() const { return cross_device_ops->place(replicas()); }
@@ -128,10 +125,6 @@ struct MirroredStep::State {
   bool updates() const { return accumulated + 1 == accumulation(); }  // the batch under way completes an update
   // Rows in use are known where they are this batch's and nothing else's.
   bool gathers(std::size_t bucket) const { return exchanges[bucket] && accumulation() == 1 && !by_hand && exchanges[bucket]->gathers(); }
-  // A trace shows each replica's gradient, and how they are added; a graph keeps the addresses it was captured with; gradients of several
-  // batches wait in each replica's own buffer; replicas of a custom loop come in any order.
-  bool hands_on() const { return handed_on && one_copy && tracer == nullptr && !options.graphs && accumulation() == 1 && !by_hand; }
-  bool handed_on_bucket(std::size_t bucket) const { return hands_on() && handed_on->has(buckets[bucket].variables.front()); }
   // For random layers: counts batches, not updates.
   std::uint64_t batch_number() const {
     return static_cast<std::uint64_t>(iterations) * static_cast<std::uint64_t>(accumulation()) + static_cast<std::uint64_t>(accumulated);
@@ -165,7 +158,6 @@ struct MirroredStep::State {
   void bucket_ready(ReplicaPart& part, std::size_t bucket);
   void no_gradients(ReplicaPart& part);
   void weigh_state(ReplicaPart& part, double weight);
-  Traffic take_the_sum(const std::vector<Participant>& participants, std::size_t bucket);
   Traffic gather_rows(SparseExchange& exchange, int variable, MessageWatcher* watcher);
   // See step_trace.cc.
   static constexpr std::int64_t kLossesShown = 64;
@@ -180,10 +172,9 @@ struct MirroredStep::State {
   void give_up() {
     board.stop();
     group.stop();
-    if (handed_on) handed_on->stop();
   }
 
-  std::vector<std::vector<Fingerprint>> fingerprints(Phase phase);  // by replica
+  std::vector<std::vector<Fingerprint>> fingerprints(Phase phase);  // by copy
   // The fingerprint all replicas share; an Error that names variable, replica and step when they don't.
   std::uint64_t require_mirrored(Phase phase);
 };

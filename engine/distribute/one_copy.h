@@ -1,8 +1,9 @@
-// Among logical GPUs of one card: replicas share one copy of weights and optimizer slots, since they can read the same memory.
+// What one card could do if it need not pretend to be several: its logical GPUs share one copy of weights and optimizer slots.
 //
+// This is not mirrored training: nothing is replicated, and there is nothing to compare. So it is only used where it is asked for by name.
 // Gradients, statistics and activations stay each replica's own. Replica 0 adds the others' gradients to its own, in the order of the
 // replicas, and updates the copy that all read: n - 1 messages instead of 2(n - 1), one update instead of n, and 1/n of the memory. The
-// same bits as "one-device" with n copies. With copies the card's caches would hold n times as much for nothing.
+// same bits as "one-device" with n copies.
 #pragma once
 
 #include <vector>

@@ -40,13 +40,6 @@ Traffic MirroredStep::State::gather_rows(SparseExchange& exchange, int variable,
   return {traffic.messages + second.messages, traffic.bytes + second.bytes};
 }
 
-// Backward added it up already, see handed_on_sums.h.
-Traffic MirroredStep::State::take_the_sum(const std::vector<Participant>& participants, std::size_t bucket) {
-  on_behalf_of(0, [&] { handed_on->wait_for_sum(buckets[bucket].variables.front(), *participants.front().stream); });
-  const auto messages = static_cast<std::int64_t>(participants.size()) - 1;
-  return {messages, messages * static_cast<std::int64_t>(participants.front().buffer.bytes())};
-}
-
 void MirroredStep::all_reduce() {
   State& state = *state_;
   const Range range("all-reduce", Range::kNoNumber, static_cast<int>(Phase::all_reduce));
@@ -89,10 +82,9 @@ void MirroredStep::all_reduce() {
     const std::unique_ptr<CrossDeviceOps, void (*)(CrossDeviceOps*)> until_the_end(state.cross_device_ops.get(),
                                                                                    [](CrossDeviceOps* ops) { ops->watch(nullptr); });
     try {
-      traffic = gradients && state.handed_on_bucket(b) ? state.take_the_sum(participants, b)
-                : exchange != nullptr                  ? state.gather_rows(*exchange, state.buckets[b].sparse, watcher)
-                : gradients                            ? state.sum(participants)
-                                                       : state.cross_device_ops->all_reduce(participants);
+      traffic = exchange != nullptr ? state.gather_rows(*exchange, state.buckets[b].sparse, watcher)
+                : gradients         ? state.sum(participants)
+                                    : state.cross_device_ops->all_reduce(participants);
     } catch (const ReplicaError& error) {
       throw Error("replica " + std::to_string(error.replica) + ", " + state.where(Phase::all_reduce) + ", " + what + ": " + error.what());
     } catch (const std::exception& error) {

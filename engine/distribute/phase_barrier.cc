@@ -99,12 +99,11 @@ void explain_barrier(const Facts::Numbers& numbers, Span& span) {
 
 std::vector<std::vector<Fingerprint>> MirroredStep::State::fingerprints(Phase phase) {
   std::vector<std::vector<Fingerprint>> all;
-  for (ReplicaPart& part : parts) {  // all of them at once
-    serve(static_cast<std::size_t>(part.replica.index()), phase, [&] { issue_fingerprint(part, flat_pieces(part.replica.variables())); });
-  }
-  for (ReplicaPart& part : parts) {
-    serve(static_cast<std::size_t>(part.replica.index()), phase,
-          [&] { all.push_back(read_fingerprint(part, flat_pieces(part.replica.variables()), *deadline)); });
+  const std::size_t copies = one_copy ? 1 : parts.size();
+  for (std::size_t r = 0; r < copies; ++r)  // all of them at once
+    serve(r, phase, [&, &part = parts[r]] { issue_fingerprint(part, flat_pieces(part.replica.variables())); });
+  for (std::size_t r = 0; r < copies; ++r) {
+    serve(r, phase, [&, &part = parts[r]] { all.push_back(read_fingerprint(part, flat_pieces(part.replica.variables()), *deadline)); });
   }
   return all;
 }
@@ -163,8 +162,8 @@ void MirroredStep::barrier() {
     span.facts = {
         explain_barrier,
         {static_cast<std::int64_t>(arena.used()), static_cast<std::int64_t>(arena.peak()), static_cast<std::int64_t>(arena.limit()),
-         !words.empty(), words.empty() ? 0 : static_cast<std::int64_t>(words[r]), state.inspecting}};
-    barriers.push_back({span, !words.empty()});
+         r < words.size(), r < words.size() ? static_cast<std::int64_t>(words[r]) : 0, state.inspecting}};
+    barriers.push_back({span, r < words.size()});
   }
   state.tracer->end_step(arrived_ns, barriers);
 }

@@ -34,7 +34,6 @@ void MirroredStep::State::bucket_ready(ReplicaPart& part, std::size_t bucket) {
       ops::scale_and_shift(context, now, now, 1.0F / static_cast<float>(accumulation()), 0);
     }
   }
-  if (handed_on_bucket(bucket)) handed_on->pass_on(buckets[bucket].variables.front(), part.replica.index(), *context.stream);
   if (inspecting) measure_norm(part, *context.stream, bucket, false);
   part.bucket_ready[bucket].record(*context.stream);
   board.arrive(bucket);
@@ -46,11 +45,7 @@ void MirroredStep::State::no_gradients(ReplicaPart& part) {
   ops::fill(context, 0.0F, variables.gradients());
   for (const int variable : variables.layout().ready_order())
     if (const Tensor squares = variables.squares(variable); squares.defined()) ops::fill(context, 0.0F, squares);
-  for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) {
-    if (handed_on_bucket(bucket))
-      handed_on->take(buckets[bucket].variables.front(), part.replica.index(), part.replica.gpu().compute(), *deadline);
-    bucket_ready(part, bucket);
-  }
+  for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket) bucket_ready(part, bucket);
   weigh_state(part, 0);
 }
 
@@ -71,7 +66,6 @@ void MirroredStep::local_gradients() {
   // Larger shards come first, so the replicas that have samples are the first ones.
   const auto with_samples = std::count_if(state.shards.begin(), state.shards.end(), [](const Shard& shard) { return shard.count > 0; });
   state.group.begin(static_cast<int>(with_samples), *state.deadline);
-  if (state.handed_on) state.handed_on->begin();
 
   const auto one_replica = [&state, training](int r) {
     ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];
@@ -130,14 +124,7 @@ void MirroredStep::local_gradients() {
       const std::int64_t bucket = state.last_variable[static_cast<std::size_t>(variable)];
       if (bucket >= 0) state.bucket_ready(part, static_cast<std::size_t>(bucket));
     };
-    std::function<GradientPlace(int)> elsewhere;
-    if (state.hands_on()) {
-      elsewhere = [&](int variable) {
-        if (!state.handed_on->has(variable)) return GradientPlace{};
-        return state.handed_on->take(variable, r, part.replica.gpu().compute(), *state.deadline);
-      };
-    }
-    program.backward(info, state.loss->from_logits(program), ready, elsewhere);
+    program.backward(info, state.loss->from_logits(program), ready);
     state.weigh_state(part, share());
   };
 

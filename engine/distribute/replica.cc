@@ -40,13 +40,6 @@ Program& Replica::program(std::int64_t batch, Mode mode) {
   return *program;
 }
 
-void Replica::own_copy() {
-  if (!variables_.borrows()) return;
-  gpu_->compute().synchronize();
-  programs_.clear();
-  variables_.own_copy();
-}
-
 std::string Replica::which_batch_fits(std::int64_t batch, Mode mode) const {
   const Arena& arena = gpu_->arena();
   std::size_t room = arena.limit() - std::min(arena.limit(), arena.used());

@@ -22,7 +22,6 @@ class Replica {
   LogicalGpu& gpu() { return *gpu_; }
   VariableStore& variables() { return variables_; }
   Program& program(std::int64_t batch, Mode mode);  // planned at first use
-  void own_copy();                                  // of what it borrowed; its programs are planned anew
   OpContext compute_context();                      // the compute stream, no scratch
 
   static constexpr int kSums = 16;

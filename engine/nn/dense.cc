@@ -54,8 +54,7 @@ class DenseOp : public LayerOp {
       ops::activation_gradient(run.op, y, activation_, dy, use_bias_ ? run.gradients[1] : Tensor());
     }
     if (use_bias_) run.finished(1);
-    const GradientPlace kernel = run.place(0);
-    kernel_gradient_->run(run.op, run.inputs[0].reshaped({rows_, in_}), dy, Tensor(), kernel.to, kernel.adds);
+    kernel_gradient_->run(run.op, run.inputs[0].reshaped({rows_, in_}), dy, Tensor(), run.gradients[0]);
     run.finished(0);
     if (run.input_gradients[0].defined())
       input_gradient_->run(run.op, dy, run.variables[0], Tensor(), run.input_gradients[0].reshaped({rows_, in_}));

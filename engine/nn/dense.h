@@ -19,7 +19,6 @@ class DenseImpl : public LayerImpl {
   Shape output_shape(const std::vector<Shape>& inputs) const override;
   std::vector<VariableSpec> variables(const std::vector<Shape>& inputs) const override;
   std::unique_ptr<LayerOp> plan(const LayerPlan& plan) const override;
-  bool adds_gradient(int k) const override { return k == 0; }
   bool ends_in_softmax() const override { return activation == ActivationKind::softmax; }
 
   int units;

@@ -18,12 +18,6 @@ namespace lockstep {
 struct StepInfo;
 enum class Mode;
 
-// Where a gradient goes: overwritten, or added to what is there.
-struct GradientPlace {
-  Tensor to;
-  bool adds = false;
-};
-
 // What a planned layer is given when it runs. Tensors that are not needed are undefined.
 struct LayerRun {
   OpContext op;
@@ -38,13 +32,6 @@ struct LayerRun {
   Tensor saved;                   // what forward keeps for backward
 
   int first_variable = 0;  // in the model's layout
-  // Not null where some gradients go elsewhere, see LayerImpl::adds_gradient; a place that is not defined: this one does not.
-  const std::function<GradientPlace(int variable)>* elsewhere = nullptr;
-  // For a gradient that the layer can add: asked once, right before it is issued.
-  GradientPlace place(int k) const {
-    const GradientPlace other = elsewhere != nullptr ? (*elsewhere)(first_variable + k) : GradientPlace{};
-    return other.to.defined() ? other : GradientPlace{gradients[static_cast<std::size_t>(k)], false};
-  }
   const std::function<void(int variable)>* ready = nullptr;
   // Backward calls this for each trainable variable k of the layer, in LayerImpl::ready_order(), right after it issued what
   // finishes that gradient and before it goes on: the earlier it says so, the more of the all-reduce hides behind backward.
@@ -113,9 +100,6 @@ class LayerImpl {
   virtual std::optional<ZeroBorder> border() const { return std::nullopt; }  // this layer puts such zeros around and no more
   virtual bool sums_over_replicas() const { return false; }                  // in training it asks StepInfo::group
   virtual bool is_input() const { return false; }                            // only says the shape of a sample; the graph leaves it out
-  // Backward asks LayerRun::place for the gradient of variable k and can add to what is there, rounding as if it had made the gradient
-  // first.
-  virtual bool adds_gradient(int /*k*/) const { return false; }
   // Trainable variables in the order backward finishes their gradients. Default: the last first (bias, then kernel).
   virtual std::vector<int> ready_order(const std::vector<VariableSpec>& variables) const;
 

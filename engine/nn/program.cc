@@ -133,13 +133,11 @@ struct Program::State {
       LayerRun& run = runs[i].backward;
       run.info = info;
       run.ready = &ready;
-      run.elsewhere = elsewhere;
       run.squares.clear();
       for (int k = 0; k < step.variable_count; ++k) run.squares.push_back(variables->squares(step.first_variable + k));
       step.op->backward(run);
       run.info = nullptr;
       run.ready = nullptr;
-      run.elsewhere = nullptr;
     }
     for (const Sum& sum : sums)
       if (sum.step == static_cast<int>(i)) ops::add(plain, sum.from, sum.to);
@@ -168,7 +166,7 @@ struct Program::State {
 
   // With graphs or, where they are not wanted, every operation by itself.
   void run(PassGraphs& graphs, const PassGraphs::Pass& pass, const PassGraphs::Ready& ready, bool followed) const {
-    if (segment_ends != nullptr && !followed && watcher == nullptr && elsewhere == nullptr) return graphs.run(pass, *segment_ends, ready);
+    if (segment_ends != nullptr && !followed && watcher == nullptr) return graphs.run(pass, *segment_ends, ready);
     for (std::size_t k = 0; k < pass.steps; ++k) pass.issue(k, ready);
   }
 
@@ -190,8 +188,7 @@ struct Program::State {
   const std::vector<bool>* segment_ends = nullptr;  // null: no graphs
   std::uint64_t variable_generation = 0;
   LayerWatcher* watcher = nullptr;
-  const std::function<GradientPlace(int)>* elsewhere = nullptr;  // while a backward pass is issued
-  std::vector<std::size_t> live;                                 // bytes, by time of the plan; made for the first who watches
+  std::vector<std::size_t> live;  // bytes, by time of the plan; made for the first who watches
   PassGraphs forward_graphs;
   std::array<PassGraphs, 2> backward_graphs;  // from the output, from the logits
 };
@@ -225,8 +222,7 @@ void Program::forward(const StepInfo& info, const std::function<void(const Layer
   s.run(s.forward_graphs, pass, nullptr, after != nullptr);
 }
 
-void Program::backward(const StepInfo& info, bool from_logits, const std::function<void(int variable)>& ready,
-                       const std::function<GradientPlace(int variable)>& elsewhere) {
+void Program::backward(const StepInfo& info, bool from_logits, const std::function<void(int variable)>& ready) {
   State& s = *state_;
   if (s.mode != Mode::training) throw Error("This program was planned for inference: it has no backward pass");
   s.rebind_if_moved();
@@ -251,8 +247,6 @@ void Program::backward(const StepInfo& info, bool from_logits, const std::functi
     s.watched(i, true, [&] { s.backward(i, &info, i == skipped, done); });
   };
   pass.capture = [&](std::size_t k, const PassGraphs::Ready& done) { s.backward(last - k, nullptr, last - k == skipped, done); };
-  s.elsewhere = elsewhere ? &elsewhere : nullptr;
-  const std::unique_ptr<State, void (*)(State*)> until_the_end(&s, [](State* one) { one->elsewhere = nullptr; });
   s.run(s.backward_graphs[from_logits ? 1 : 0], pass, report, false);
   if (reported != order.size()) throw Error("Backward ended before every gradient was reported");
 }

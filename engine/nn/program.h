@@ -72,9 +72,7 @@ class Program {
   void forward(const StepInfo& info, const std::function<void(const LayerImpl& layer, const Tensor& output)>& after = nullptr);
   // Calls `ready(variable)` right after the operations that finish a variable's gradient were issued on the compute stream,
   // in the layout's ready order. `from_logits`: the loss wrote logits_gradient(); else output_gradient().
-  // `elsewhere`, where given, says where gradients of layers that can add them go (LayerImpl::adds_gradient); then there are no graphs.
-  void backward(const StepInfo& info, bool from_logits, const std::function<void(int variable)>& ready,
-                const std::function<GradientPlace(int variable)>& elsewhere = nullptr);
+  void backward(const StepInfo& info, bool from_logits, const std::function<void(int variable)>& ready);
 
   // Keeps what does not change from step to step as CUDA graphs, from the second run on. `segment_ends`, by variable: where `ready` should
   // not wait for more of backward to be issued. Null: every operation is issued by itself. The results are the same, bit for bit.

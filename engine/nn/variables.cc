@@ -77,14 +77,6 @@ VariableStore::VariableStore(LogicalGpu& gpu, const VariableLayout& layout, std:
       gradients_(zeros(gpu, layout.trainable_elements(), owner_ + ": gradients")),
       state_(zeros(gpu, layout.state_elements(), owner_ + ": state")) {}
 
-void VariableStore::own_copy() {
-  if (!borrows()) return;
-  const int count = slots();
-  lender_ = nullptr;
-  weights_ = zeros(*gpu_, layout_->trainable_elements(), owner_ + ": weights");
-  make_slots(count);
-}
-
 Tensor VariableStore::variable(int index) const {
   const VariableSpec& spec = layout_->specs().at(static_cast<std::size_t>(index));
   const Buffer& buffer = spec.trainable ? lender().weights_ : state_;

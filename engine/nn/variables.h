@@ -54,7 +54,6 @@ class VariableStore {
   // Gradients and state of its own, but weights and slots are those of `lender`, on the same card.
   VariableStore(LogicalGpu& gpu, const VariableLayout& layout, std::string owner, const VariableStore& lender);
   bool borrows() const { return lender_ != nullptr; }
-  void own_copy();  // from now on; zero-filled. Programs that were made before hold the lender's addresses.
 
   const VariableLayout& layout() const { return *layout_; }
   Tensor variable(int index) const;  // trainable or not

@@ -95,14 +95,13 @@ Matmul& Matmul::operator=(Matmul&&) noexcept = default;
 
 std::size_t Matmul::scratch_bytes() const { return plan_->choice.workspaceSize; }
 
-void Matmul::run(const OpContext& context, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c, bool add) const {
+void Matmul::run(const OpContext& context, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c) const {
   Plan& plan = *plan_;
   const Spec& spec = plan.spec;
   expect_size("Matmul", "a", a, spec.m * spec.k);
   expect_size("Matmul", "b", b, spec.k * spec.n);
   expect_size("Matmul", "c", c, spec.m * spec.n);
   if (spec.bias) expect_size("Matmul", "the bias", bias, spec.n);
-  if (spec.bias && add) throw Error("Matmul: a product with a bias is not added to anything.");
   if (c.size() == 0) return;
   expect_scratch("Matmul", context, scratch_bytes());
   for (const Tensor* tensor : {&a, &b, &c}) {
@@ -113,9 +112,8 @@ void Matmul::run(const OpContext& context, const Tensor& a, const Tensor& b, con
     const void* pointer = bias.raw();
     plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointer);
   }
-  const float one = 1;
-  const float beta = add ? 1.0F : 0.0F;
-  LOCKSTEP_CHECK(cublasLtMatmul(plan.handle, plan.operation, &one, b.raw(), plan.left, a.raw(), plan.right, &beta, c.raw(), plan.product,
+  const float one = 1, zero = 0;
+  LOCKSTEP_CHECK(cublasLtMatmul(plan.handle, plan.operation, &one, b.raw(), plan.left, a.raw(), plan.right, &zero, c.raw(), plan.product,
                                 c.raw(), plan.product, &plan.choice.algo, scratch_bytes() > 0 ? context.scratch.raw() : nullptr,
                                 scratch_bytes(), context.stream->get()));
 }

@@ -24,8 +24,7 @@ class Matmul {
   Matmul& operator=(Matmul&&) noexcept;
 
   std::size_t scratch_bytes() const;
-  // `add`: to what c holds, once the product is complete; not together with a bias.
-  void run(const OpContext& context, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c, bool add = false) const;
+  void run(const OpContext& context, const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& c) const;
 
  private:
   struct Plan;

@@ -217,8 +217,8 @@ void Model::Impl::build(const Shape& sample) {
     return;
   }
   make_step(sample);
+  if (compiled) hand_over_training();  // makes the slots, so that phase 1 copies them too
   initialize_variables();
-  if (compiled) hand_over_training();
 }
 
 void Model::Impl::make_step(const Shape& sample) {

@@ -22,7 +22,7 @@ TEST_P(EngineInCheckMode, TrainsWithoutAReport) {
   sim::clear_check_reports();
   sim::set_schedule_seed(seed);
   {
-    Gpus gpus = cards ? whole_cards(2) : logical_gpus(algorithm == "one-copy" ? 4 : 2);  // four hand on their sum of the large gradient
+    Gpus gpus = cards ? whole_cards(2) : logical_gpus(algorithm == "one-copy" ? 4 : 2);
     StepOptions options;
     options.check_mirrored = algorithm != "one-copy";  // which has no copies to compare
     options.first_bucket_bytes = 4096;                 // several buckets, so that communication overlaps with the backward pass
@@ -42,24 +42,6 @@ TEST_P(EngineInCheckMode, TrainsWithoutAReport) {
     EXPECT_EQ(step.totals().samples, 24);
   }
   sim::set_schedule_seed(0);
-  for (const std::string& text : sim::check_reports()) ADD_FAILURE() << text;
-  sim::clear_device_errors();
-}
-
-// The gradient that is handed on is the last of all: nothing behind it orders the update.
-TEST(SharedCopyInCheckMode, TakesASumThatIsHandedOnLast) {
-  sim::clear_check_reports();
-  {
-    const Gpus gpus = logical_gpus(3);
-    StepOptions options;
-    options.handed_on_bytes = 0;
-    options.first_bucket_bytes = 64;
-    const Graph graph = Graph::chain({Flatten().impl(), Dense(30, "relu").impl(), Dense(3, "softmax").impl()}, {6, 6, 1});
-    MirroredStep step(graph, gpus.pointers, make_cross_device_ops("one-copy"), options, nullptr);
-    step.set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F), {});
-    initialize(step.replica(0), 1);
-    for (const std::uint32_t seed : {1, 2, 3}) step.train(random_samples({6, 6, 1}, 8, seed), labels(8, 3, seed));
-  }
   for (const std::string& text : sim::check_reports()) ADD_FAILURE() << text;
   sim::clear_device_errors();
 }

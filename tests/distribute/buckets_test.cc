@@ -8,7 +8,8 @@
 namespace lockstep {
 namespace {
 
-VariableLayout random_layout(std::mt19937& random) {
+// With `sparse` every fourth variable or so comes by rows.
+VariableLayout random_layout(std::mt19937& random, bool sparse) {
   std::vector<VariableSpec> specs;
   std::vector<int> ready;
   const int n = 1 + static_cast<int>(random() % 12);
@@ -16,6 +17,7 @@ VariableLayout random_layout(std::mt19937& random) {
     VariableSpec spec;
     spec.name = "v" + std::to_string(v);
     spec.shape = {1 + static_cast<std::int64_t>(random() % 3000)};
+    spec.sparse = sparse && random() % 4 == 0;
     specs.push_back(spec);
     ready.insert(ready.begin(), v);
   }
@@ -25,14 +27,12 @@ VariableLayout random_layout(std::mt19937& random) {
 TEST(Buckets, CoverTheFlatGradientsInReadyOrder) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
-    const VariableLayout layout = random_layout(random);
+    const VariableLayout layout = random_layout(random, round % 2 == 1);
     const auto limit = static_cast<std::int64_t>(1 + random() % 20000);
     const auto first_limit = static_cast<std::int64_t>(1 + random() % 5000);
     const auto smallest = static_cast<std::int64_t>(random() % 30000);
-    std::vector<bool> alone;  // some by themselves in every second round
-    for (std::size_t v = 0; v < layout.specs().size() && round % 2 == 1; ++v) alone.push_back(random() % 4 == 0);
-    const auto is_alone = [&](int v) { return !alone.empty() && alone[static_cast<std::size_t>(v)]; };
-    const std::vector<Bucket> buckets = make_buckets(layout, limit, first_limit, smallest, alone);
+    const auto is_alone = [&](int v) { return layout.specs()[static_cast<std::size_t>(v)].sparse; };
+    const std::vector<Bucket> buckets = make_buckets(layout, limit, first_limit, smallest);
     std::int64_t next = 0;
     std::vector<int> variables;
     for (std::size_t b = 0; b < buckets.size(); ++b) {

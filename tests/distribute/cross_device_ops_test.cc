@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <iostream>
 #include <random>
 
 #include "cross_device_ops.h"
 #include "hierarchical_copy_all_reduce.h"
 #include "lockstep/error.h"
+#include "lockstep/strategy.h"
 #include "support/gpus.h"
 #include "support/reduction_bench.h"
 #include "tree_all_reduce.h"
@@ -205,14 +207,47 @@ TEST(CrossDeviceOps, AnUnknownNameListsTheKnownOnes) {
   }
 }
 
-TEST(CrossDeviceOps, NcclIsChosenBetweenCardsAndOneCopyOnOneCard) {
-  std::string why;
-  EXPECT_EQ(choose_cross_device_ops({{0, -1, 0}, {1, -1, 0}}, &why), "nccl");
-  EXPECT_FALSE(why.empty());
-  EXPECT_EQ(choose_cross_device_ops({{0, 0, 512}, {0, 1, 512}}, &why), "one-copy");
-  EXPECT_NE(why.find("share"), std::string::npos) << why;
-  EXPECT_EQ(choose_cross_device_ops({{0, 0, 512}, {0, 1, 512}, {1, -1, 0}}, &why), "hierarchical-copy");
-  EXPECT_NO_THROW(make_cross_device_ops(choose_cross_device_ops({{0, -1, 0}}, nullptr)));
+TEST(CrossDeviceOps, AreChosenByWhereTheReplicasAre) {
+  struct Row {
+    const char* devices;
+    std::vector<GpuId> gpus;
+    const char* name;
+    const char* because;  // part of the sentence that is shown
+  };
+  const std::vector<Row> rows = {
+      {"1 card", {{0, -1, 0}}, "one-device", "nothing to reduce"},
+      {"1 logical GPU", {{0, 0, 512}}, "one-device", "nothing to reduce"},
+      {"2 cards", {{0, -1, 0}, {1, -1, 0}}, "nccl", "a card of its own"},
+      {"4 cards", {{0, -1, 0}, {1, -1, 0}, {2, -1, 0}, {3, -1, 0}}, "nccl", "a card of its own"},
+      {"a logical GPU on each of 2 cards", {{0, 0, 512}, {1, 0, 512}}, "nccl", "a card of its own"},
+      {"2 logical GPUs of one card", {{0, 0, 512}, {0, 1, 512}}, "one-device", "NCCL refuses two replicas on one card"},
+      {"3 logical GPUs of one card", {{0, 0, 512}, {0, 1, 512}, {0, 2, 512}}, "one-device", "NCCL refuses two replicas on one card"},
+      {"2 logical GPUs of one card and a card",
+       {{0, 0, 512}, {0, 1, 512}, {1, -1, 0}},
+       "hierarchical-copy",
+       "NCCL refuses two replicas on one card"},
+  };
+  for (const Row& row : rows) {
+    std::string why;
+    EXPECT_EQ(choose_cross_device_ops(row.gpus, &why), row.name) << row.devices;
+    EXPECT_NE(why.find(row.because), std::string::npos) << why;
+    EXPECT_FALSE(make_cross_device_ops(row.name)->one_copy()) << row.devices << ": one copy is only for those who name it";
+    std::cout << row.devices << ": " << row.name << " (" << why << ")\n";
+  }
+  for (const std::string& name : cross_device_ops_names()) EXPECT_EQ(make_cross_device_ops(name)->one_copy(), name == "one-copy");
+}
+
+// The same for what a program makes: each strategy, with the algorithm left open and by name.
+TEST(CrossDeviceOps, AreWhatAStrategySays) {
+  const std::vector<GpuId> all = testing::logical_ids();
+  const std::vector<GpuId> parts(all.begin(), all.begin() + 2);
+  EXPECT_EQ(MirroredStrategy(parts).cross_device_ops(), "one-device");
+  EXPECT_NE(MirroredStrategy(parts).describe().find("\"one-device\" (NCCL refuses"), std::string::npos);
+  EXPECT_EQ(MirroredStrategy(parts, OneCopy()).cross_device_ops(), "one-copy");
+  EXPECT_NE(MirroredStrategy(parts, OneCopy()).describe().find("\"one-copy\" (as asked for)"), std::string::npos);
+  EXPECT_EQ(MirroredStrategy(parts, RingAllReduce()).cross_device_ops(), "ring");
+  EXPECT_EQ(MirroredStrategy(std::vector<GpuId>{parts.front()}).cross_device_ops(), "one-device");
+  EXPECT_EQ(OneDeviceStrategy(parts.front()).cross_device_ops(), "one-device");
 }
 
 }  // namespace

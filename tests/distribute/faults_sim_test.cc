@@ -34,7 +34,6 @@ class Faults : public ::testing::TestWithParam<std::string> {
       options.bucket_bytes = 512;
       options.check_mirrored = algorithm != "one-copy";  // which has no copies to compare
       options.deadline_seconds = deadline_seconds;
-      options.handed_on_bytes = 0;  // those that share a copy hand sums on, small as they are
       step.emplace(small_graph(), gpus.pointers, make_cross_device_ops(algorithm), options, nullptr);
       step->set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F),
                          {make_metric("accuracy")});

@@ -1,4 +1,4 @@
-// Replicas of one card that share weights and slots: the bits of replicas with copies, less memory, and copies when they shall be compared.
+// Replicas of one card that share weights and slots: the bits of replicas with copies, less memory, and nothing to compare.
 #include "one_copy.h"
 
 #include <gtest/gtest.h>
@@ -129,23 +129,23 @@ TEST(OneCopy, IsThereOnce) {
   EXPECT_EQ(shared[0], copies[0]);
 }
 
-TEST(OneCopy, BecomesCopiesWhereTheyShallBeCompared) {
-  Trained whole(small_graph(), 3, "one-copy"), run(small_graph(), 3, "one-copy");
-  const auto train = [](Trained& one, std::uint32_t seed) { one.step.train(random_samples({6, 6, 1}, 8, seed), labels(8, 3, seed)); };
-  for (const std::uint32_t seed : {1, 2, 3, 4}) train(whole, seed);
-  for (const std::uint32_t seed : {1, 2}) train(run, seed);
-  run.step.set_check_mirrored(true);
-  EXPECT_FALSE(run.step.one_copy());
-  EXPECT_NE(run.step.replica(1).variables().weights().raw(), run.step.replica(0).variables().weights().raw());
-  for (const std::uint32_t seed : {3, 4}) train(run, seed);
-  for (int r = 0; r < 3; ++r) EXPECT_TRUE(same_bits(run.all(r), whole.all(0))) << "replica " << r;
-
-  Replica& replica = run.step.replica(2);  // and a difference is found
-  std::vector<float> values = download(replica, replica.variables().weights());
-  values[0] += 1;
-  ops::upload(replica.compute_context(), values.data(), replica.variables().weights());
-  replica.gpu().compute().synchronize();
-  EXPECT_THROW(train(run, 5), Error);
+TEST(OneCopy, HasNothingToCompare) {
+  Trained run(small_graph(), 3, "one-copy");
+  EXPECT_EQ(run.step.checksums().size(), 1U);
+  EXPECT_EQ(Trained(small_graph(), 3, "one-device").step.checksums().size(), 3U);
+  const auto refusal = [](const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("was accepted");
+  };
+  for (const std::string& text :
+       {refusal([&] { run.step.set_check_mirrored(true); }), refusal([] { const Trained checked(small_graph(), 3, "one-copy", true); })})
+    EXPECT_NE(text.find("one shared copy: nothing to compare"), std::string::npos) << text;
+  EXPECT_TRUE(run.step.one_copy());
+  run.step.set_check_mirrored(false);
 }
 
 TEST(OneCopy, IsRefusedOnSeveralCards) {

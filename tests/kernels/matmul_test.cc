@@ -47,37 +47,6 @@ TEST_F(MatmulTest, EqualsThreeLoopsInAllOrientationsWithAllEpilogues) {
   }
 }
 
-// Replicas that hand on a sum rely on this: adding rounds once more, after the whole product, however deep.
-TEST_F(MatmulTest, AddsTheProductToWhatIsThereAsIfItHadBeenMadeFirst) {
-  Random random(5);
-  for (int round = 0; round < 40; ++round) {
-    ops::Matmul::Spec spec;
-    spec.m = between(random, 1, 300);
-    spec.n = round % 3 == 0 ? 128 : between(random, 1, 140);
-    spec.k = round % 4 == 0 ? between(random, 500, 1500) : between(random, 1, 130);
-    spec.transpose_a = between(random, 0, 2) != 0;
-    spec.transpose_b = !spec.transpose_a && between(random, 0, 1) != 0;
-    if (round % 3 == 0 && spec.transpose_a) spec.m = between(random, 2000, 3000);  // the weights of a large layer
-    SCOPED_TRACE(std::to_string(spec.m) + " x " + std::to_string(spec.k) + " x " + std::to_string(spec.n));
-    const Tensor a = tensor(Shape{spec.m * spec.k}, normal(random, spec.m * spec.k));
-    const Tensor b = tensor(Shape{spec.k * spec.n}, normal(random, spec.k * spec.n));
-    const std::vector<float> before = normal(random, spec.m * spec.n);
-    const Tensor product = empty(Shape{spec.m, spec.n}), sum = tensor(Shape{spec.m, spec.n}, before);
-    const ops::Matmul matmul(gpu(), spec);
-    matmul.run(context(matmul.scratch_bytes()), a, b, {}, product);
-    matmul.run(context(matmul.scratch_bytes()), a, b, {}, sum, true);
-    std::vector<float> expected = read(product);
-    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += before[i];
-    ASSERT_EQ(read(sum), expected);
-  }
-}
-
-TEST_F(MatmulTest, RefusesToAddWithABias) {
-  const ops::Matmul matmul(gpu(), {.m = 2, .n = 3, .k = 4, .bias = true});
-  const Tensor a = empty(Shape{2, 4}), b = empty(Shape{4, 3}), bias = empty(Shape{3}), c = empty(Shape{2, 3});
-  EXPECT_THROW(matmul.run(context(matmul.scratch_bytes()), a, b, bias, c, true), Error);
-}
-
 TEST_F(MatmulTest, RefusesTensorsOfAnotherSize) {
   const ops::Matmul matmul(gpu(), {.m = 2, .n = 3, .k = 4});
   const Tensor a = empty(Shape{2, 4});

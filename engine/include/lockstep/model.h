@@ -152,7 +152,8 @@ class Model {
   Layer get_layer(const std::string& name) const;
   void set_trainable(bool yes);  // every layer
 
-  // One fingerprint per replica, of the bits of all weights, optimizer slots and statistics.
+  // Fingerprints of the bits of all weights, optimizer slots and statistics: one for each copy there is, so one for each replica; with
+  // OneCopy() one in all.
   std::vector<std::uint64_t> checksums() const;
   // Keras' files, by the name's end: ".keras", or ".h5" for the older form. Weights, configuration and the optimizer's state, so that
   // training goes on where it was. The file is replaced in one stroke or not at all.

@@ -17,7 +17,7 @@
 namespace lockstep {
 
 // By name: NcclAllReduce(), RingAllReduce(), TreeAllReduce(), HierarchicalCopyAllReduce(), ReductionToOneDevice(), OneCopy(); empty: chosen
-// for the devices.
+// for the devices, and never OneCopy().
 struct CrossDeviceOpsName {
   std::string name;
 };
@@ -26,7 +26,7 @@ inline CrossDeviceOpsName RingAllReduce() { return {"ring"}; }
 inline CrossDeviceOpsName TreeAllReduce() { return {"tree"}; }
 inline CrossDeviceOpsName HierarchicalCopyAllReduce() { return {"hierarchical-copy"}; }
 inline CrossDeviceOpsName ReductionToOneDevice() { return {"one-device"}; }
-inline CrossDeviceOpsName OneCopy() { return {"one-copy"}; }  // logical GPUs of one card: they share one copy of the variables
+inline CrossDeviceOpsName OneCopy() { return {"one-copy"}; }  // not mirrored: logical GPUs of one card share one copy of the variables
 
 // A handle; copies name the same strategy. Models made inside a scope live on all its replicas.
 class Strategy {
