@@ -38,25 +38,21 @@ std::int32_t largest_of(const Array& x) {
 
 }  // namespace
 
-RowsInUse rows_by_replica(const Array& x, const std::vector<Shard>& shards) {
+RowsInUse rows_in_use(const Array& x, const std::vector<Shard>& shards, bool with_positions) {
   RowsInUse found;
   const std::int64_t row = x.samples() > 0 ? x.size() / x.samples() : 0;
   const auto* ids = x.data<std::int32_t>();
   const std::int32_t largest = largest_of(x);
+  RowSet all(largest);
   for (const Shard& shard : shards) {
     RowSet own(largest);
     own.add(ids + shard.first * row, shard.count * row);
     found.by_replica.push_back(own.ascending());
     found.most = std::max(found.most, static_cast<std::int64_t>(found.by_replica.back().size()));
+    all.add(found.by_replica.back().data(), static_cast<std::int64_t>(found.by_replica.back().size()));
   }
-  return found;
-}
-
-RowsInUse rows_in_use(const Array& x, const std::vector<Shard>& shards) {
-  RowsInUse found = rows_by_replica(x, shards);
-  RowSet all(largest_of(x));
-  for (const std::vector<std::int32_t>& own : found.by_replica) all.add(own.data(), static_cast<std::int64_t>(own.size()));
   found.all = all.ascending();
+  if (!with_positions) return found;
   found.positions.assign(found.all.size() * shards.size(), -1);
   for (std::size_t r = 0; r < shards.size(); ++r) {
     std::size_t k = 0;
@@ -73,14 +69,17 @@ bool gathering_is_less(std::int64_t replicas, std::int64_t most, std::int64_t ro
 }
 
 SparseExchange::SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how, bool to_first)
-    : rows_(table.size() / table[-1]), columns_(table[-1]), how_(how), to_first_(to_first) {
-  for (LogicalGpu* gpu : gpus) parts_.emplace_back(gpu);
+    : rows_(table.size() / table[-1]), columns_(table[-1]), how_(how), to_first_(to_first), one_card_(true) {
+  for (LogicalGpu* gpu : gpus) {
+    parts_.emplace_back(gpu);
+    one_card_ = one_card_ && gpu->physical() == gpus.front()->physical();
+  }
 }
 
 bool SparseExchange::begin(const Array& x, const std::vector<Shard>& shards) {
   gathers_ = false;
   if (how_ == SparseGradients::dense || parts_.size() < 2) return false;
-  in_use_ = to_first_ ? rows_by_replica(x, shards) : rows_in_use(x, shards);
+  in_use_ = rows_in_use(x, shards, !one_card_);
   const auto replicas = static_cast<std::int64_t>(parts_.size());
   gathers_ = how_ == SparseGradients::gathered || gathering_is_less(replicas, in_use_.most, rows_, columns_);
   return gathers_;
@@ -93,29 +92,32 @@ Tensor SparseExchange::list(const Part& part, std::int64_t first, std::int64_t c
 void SparseExchange::upload(int replica, const Deadline& deadline) {
   if (!gathers_ || (to_first_ && replica == 0)) return;
   Part& part = parts_[static_cast<std::size_t>(replica)];
+  const std::vector<std::int32_t>& own = in_use_.by_replica[static_cast<std::size_t>(replica)];
+  std::vector<std::int32_t> lists = one_card_ && replica == 0 ? in_use_.all : own;
   const auto replicas = static_cast<std::int64_t>(parts_.size());
-  const std::int64_t count = in_use_.most + (to_first_ ? 0 : rows() * (1 + replicas));
+  const std::int64_t most_ever = std::max(in_use_.most, std::min(4 * in_use_.most, 2 * rows_ * columns_ / (replicas * (columns_ + 1))));
+  const std::int64_t rows_ever = std::min(rows_, replicas * most_ever);
+  std::int64_t ever = replica == 0 ? rows_ever : most_ever;
+  if (!one_card_) {
+    lists.resize(static_cast<std::size_t>(in_use_.most), -1);
+    lists.insert(lists.end(), in_use_.all.begin(), in_use_.all.end());
+    lists.insert(lists.end(), in_use_.positions.begin(), in_use_.positions.end());
+    ever = most_ever + rows_ever * (1 + replicas);
+  }
   // With room for batches of four times as many rows, where those would still be gathered: a warm step allocates nothing.
-  const auto reserve = [&](Buffer& buffer, std::int64_t now, std::int64_t ever, const char* what) {
+  const auto reserve = [&](Buffer& buffer, std::int64_t now, std::int64_t largest, const char* what) {
     if (buffer.bytes() >= static_cast<std::size_t>(now) * 4) return;
     part.gpu->compute().synchronize();
     part.gpu->communication().synchronize();
     buffer = Buffer();
-    buffer = part.gpu->arena().allocate(static_cast<std::size_t>(std::max(now, ever)) * 4,
+    buffer = part.gpu->arena().allocate(static_cast<std::size_t>(std::max(now, largest)) * 4,
                                         "replica " + std::to_string(replica) + ": " + what + " of a sparse gradient");
   };
-  const std::int64_t most_ever = std::max(in_use_.most, std::min(4 * in_use_.most, 2 * rows_ * columns_ / (replicas * (columns_ + 1))));
-  reserve(part.lists, count, most_ever + (to_first_ ? 0 : std::min(rows_, replicas * most_ever) * (1 + replicas)), "the rows in use");
-  if (!to_first_) reserve(part.packed, replicas * in_use_.most * columns_, replicas * most_ever * columns_, "rows from all replicas");
-
-  const std::vector<std::int32_t>& own = in_use_.by_replica[static_cast<std::size_t>(replica)];
-  auto* pinned = reinterpret_cast<std::int32_t*>(part.staging.next(static_cast<std::size_t>(count) * sizeof(std::int32_t), deadline));
-  std::copy(own.begin(), own.end(), pinned);
-  std::fill(pinned + own.size(), pinned + in_use_.most, -1);
-  if (!to_first_) {
-    std::copy(in_use_.all.begin(), in_use_.all.end(), pinned + in_use_.most);
-    std::copy(in_use_.positions.begin(), in_use_.positions.end(), pinned + in_use_.most + rows());
-  }
+  const auto count = static_cast<std::int64_t>(lists.size());
+  reserve(part.lists, count, ever, "the rows in use");
+  if (!one_card_) reserve(part.packed, replicas * in_use_.most * columns_, replicas * most_ever * columns_, "rows from all replicas");
+  auto* pinned = part.staging.next(lists.size() * sizeof(std::int32_t), deadline);
+  std::memcpy(pinned, lists.data(), lists.size() * sizeof(std::int32_t));
   const OpContext context{part.gpu, &part.gpu->compute(), {}};
   ops::upload(context, pinned, list(part, 0, count));
   part.staging.issued(part.gpu->compute());
@@ -135,7 +137,7 @@ void SparseExchange::merge(Part& reader, const Tensor& gradient) {
 }
 
 Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher* watcher) {
-  if (to_first_) return run_to_first(gradients, watcher);
+  if (one_card_) return run_on_one_card(gradients, watcher);
   Traffic traffic;
   const auto replicas = static_cast<int>(parts_.size());
   const std::int64_t bytes = in_use_.most * columns_ * 4;
@@ -168,27 +170,41 @@ Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher
   return traffic;
 }
 
-// Replica 0 reads the others' rows where they are; its own gradient, zeros included, is what they are added to.
-Traffic SparseExchange::run_to_first(const std::vector<Tensor>& gradients, MessageWatcher* watcher) {
+// Replica 0 reads the others' rows where they are; its own gradient, zeros included, is what they are added to. Rows that no replica uses
+// are zeros everywhere, so the rows in use are all that the others copy.
+Traffic SparseExchange::run_on_one_card(const std::vector<Tensor>& gradients, MessageWatcher* watcher) {
   Traffic traffic;
+  int round = 0;
+  const auto move = [&](std::size_t from, std::size_t to, std::int64_t rows, bool adds, const auto& issue) {
+    const OpContext context{parts_[to].gpu, &parts_[to].gpu->communication(), {}};
+    const Tensor place = gradients[to].reshaped({gradients[to].size()});
+    const Message message{static_cast<int>(from), static_cast<int>(to), round++, 0, 1, rows * columns_ * 4, adds};
+    if (watcher != nullptr) watcher->begin(message, *context.stream, place);
+    issue(context);
+    if (watcher != nullptr) watcher->end(message, *context.stream, place);
+    ++traffic.messages;
+    traffic.bytes += message.bytes;
+  };
   Part& first = parts_.front();
   Stream& stream = first.gpu->communication();
-  const Tensor sums = gradients.front().reshaped({gradients.front().size()});
   for (std::size_t r = 1; r < parts_.size(); ++r) {
     Part& part = parts_[r];
     const auto own = static_cast<std::int64_t>(in_use_.by_replica[r].size());
-    const Message message{static_cast<int>(r), 0, static_cast<int>(r) - 1, 0, 1, own * columns_ * 4, true};
     part.packed_ready.record(part.gpu->communication());
     stream.wait(part.packed_ready);
-    if (watcher != nullptr) watcher->begin(message, stream, sums);
-    ops::add_rows({first.gpu, &stream, {}}, gradients[r], list(part, 0, own), gradients.front());
-    if (watcher != nullptr) watcher->end(message, stream, sums);
-    ++traffic.messages;
-    traffic.bytes += message.bytes;
+    move(r, 0, own, true, [&](const OpContext& context) { ops::add_rows(context, gradients[r], list(part, 0, own), gradients.front()); });
   }
   first.read.record(stream);
-  for (Part& part : parts_)
-    if (&part != &first) part.gpu->communication().wait(first.read);
+  for (std::size_t r = 1; r < parts_.size(); ++r) {
+    Part& part = parts_[r];
+    part.gpu->communication().wait(first.read);
+    if (to_first_) continue;
+    move(0, r, rows(), false,
+         [&](const OpContext& context) { ops::copy_rows(context, gradients.front(), list(first, 0, rows()), gradients[r]); });
+    part.read.record(part.gpu->communication());
+  }
+  // What replica 0 does next may overwrite its buffer.
+  for (std::size_t r = 1; r < parts_.size() && !to_first_; ++r) stream.wait(parts_[r].read);
   return traffic;
 }
 

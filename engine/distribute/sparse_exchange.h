@@ -2,8 +2,8 @@
 //
 // Every replica packs the rows its samples name, sends them to all others, and adds what it got in the order of the replicas: the same
 // bits everywhere. The sum of two replicas has the bits of a dense all-reduce too; of more, another order of the same sum.
-// The host knows the rows: they are the numbers in x. On one card nothing is packed or sent: replica 0 adds the others' rows where they
-// are.
+// The host knows the rows: they are the numbers in x. On one card nothing is packed: replica 0 adds the others' rows where they are, in the
+// order of the replicas, and the others copy the rows of the sum: the bits that cards get.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,17 @@ struct RowsInUse {
   std::vector<std::vector<std::int32_t>> by_replica;  // ascending, each once
   std::int64_t most = 0;                              // of one replica
   std::vector<std::int32_t> all;                      // ascending, each once
-  std::vector<std::int32_t> positions;                // [row of all][replica]: where that replica has it, or -1
+  std::vector<std::int32_t> positions;                // [row of all][replica]: where that replica has it, or -1; where asked for
 };
-RowsInUse rows_in_use(const Array& x, const std::vector<Shard>& shards);
-RowsInUse rows_by_replica(const Array& x, const std::vector<Shard>& shards);  // only that, and the most
+RowsInUse rows_in_use(const Array& x, const std::vector<Shard>& shards, bool with_positions = true);
 
 // Elements sent by all replicas together: gathered, n (n - 1) most columns and as many row numbers; dense, 2 (n - 1) rows columns.
 bool gathering_is_less(std::int64_t replicas, std::int64_t most, std::int64_t rows, std::int64_t columns);
 
 class SparseExchange {
  public:
-  // `to_first`: on one card, and only replica 0 wants the sum.
+  // `to_first`: only replica 0 gets the sum; for replicas of one card that share a copy.
   SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how, bool to_first = false);
-  void to_all() { to_first_ = false; }
 
   // For the step that begins: finds the rows in use; true when they shall be gathered.
   bool begin(const Array& x, const std::vector<Shard>& shards);
@@ -52,18 +50,18 @@ class SparseExchange {
     explicit Part(LogicalGpu* on) : gpu(on), staging(on->physical()), packed_ready(on->physical()), read(on->physical()) {}
     LogicalGpu* gpu;
     PinnedStaging staging;
-    Buffer lists;   // own rows (most), all rows, their positions
-    Buffer packed;  // (replicas, most, columns)
+    Buffer lists;   // between cards: own rows (most), all rows, their positions; on one: all rows on replica 0, own rows on the others
+    Buffer packed;  // (replicas, most, columns), between cards
     Event packed_ready, read;
   };
   Tensor list(const Part& part, std::int64_t first, std::int64_t count) const;
   Tensor packed(const Part& on, std::size_t replica) const;  // that replica's rows there
   void merge(Part& reader, const Tensor& gradient);
-  Traffic run_to_first(const std::vector<Tensor>& gradients, MessageWatcher* watcher);
+  Traffic run_on_one_card(const std::vector<Tensor>& gradients, MessageWatcher* watcher);
 
   std::int64_t rows_, columns_;
   SparseGradients how_;
-  bool to_first_;
+  bool to_first_, one_card_;
   std::deque<Part> parts_;
   RowsInUse in_use_;
   bool gathers_ = false;

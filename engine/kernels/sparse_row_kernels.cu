@@ -10,6 +10,25 @@ namespace {
 
 constexpr std::int64_t kAhead = 16;  // rows that are fetched before they are needed
 
+// The same rows of two tables, each element given to `action` as (from, to).
+template <typename Action>
+LOCKSTEP_DEVICE void each_in_both(View<const float> from, View<const std::int32_t> rows, View<float> to, std::int64_t columns,
+                                  Action action) {
+  struct Row {
+    const float* from;
+    float* to;
+  };
+  const auto at_row = [=](std::int64_t i) {
+    const std::int64_t row = rows[i] * columns;
+    if (i + kAhead < rows.count) {
+      prefetch(from.data + rows[i + kAhead] * columns);
+      prefetch_for_writing(to.data + rows[i + kAhead] * columns);
+    }
+    return Row{from.data + row, to.data + row};
+  };
+  each_in_rows(rows.count, columns, at_row, [=](const Row& row, std::int64_t c) { action(row.from[c], row.to[c]); });
+}
+
 }  // namespace
 
 __global__ void pack_rows(View<const float> table, View<const std::int32_t> rows, View<float> packed, std::int64_t columns) {
@@ -42,19 +61,11 @@ __global__ void merge_rows(View<const float> packed, View<const std::int32_t> ro
 }
 
 __global__ void add_rows(View<const float> from, View<const std::int32_t> rows, View<float> to, std::int64_t columns) {
-  struct Row {
-    const float* from;
-    float* to;
-  };
-  const auto at_row = [=](std::int64_t i) {
-    const std::int64_t row = rows[i] * columns;
-    if (i + kAhead < rows.count) {
-      prefetch(from.data + rows[i + kAhead] * columns);
-      prefetch_for_writing(to.data + rows[i + kAhead] * columns);
-    }
-    return Row{from.data + row, to.data + row};
-  };
-  each_in_rows(rows.count, columns, at_row, [=](const Row& row, std::int64_t c) { row.to[c] += row.from[c]; });
+  each_in_both(from, rows, to, columns, [](float value, float& sum) { sum += value; });
+}
+
+__global__ void copy_rows(View<const float> from, View<const std::int32_t> rows, View<float> to, std::int64_t columns) {
+  each_in_both(from, rows, to, columns, [](float value, float& copy) { copy = value; });
 }
 
 }  // namespace lockstep::kernels

@@ -29,4 +29,10 @@ inline Cost add_rows_cost(std::int64_t rows, std::int64_t columns) {
   return {static_cast<double>(rows * columns), static_cast<double>(rows) * (4.0 + 12.0 * static_cast<double>(columns))};
 }
 
+// The row rows[i] of `to` becomes that of `from`; other rows are left alone.
+__global__ void copy_rows(View<const float> from, View<const std::int32_t> rows, View<float> to, std::int64_t columns);
+inline Cost copy_rows_cost(std::int64_t rows, std::int64_t columns) {
+  return {0, static_cast<double>(rows) * (4.0 + 8.0 * static_cast<double>(columns))};
+}
+
 }  // namespace lockstep::kernels

@@ -31,4 +31,12 @@ void add_rows(const OpContext& context, const Tensor& from, const Tensor& rows, 
          kernels::add_rows, from.read(), rows.read_i32(), to.view(), columns);
 }
 
+void copy_rows(const OpContext& context, const Tensor& from, const Tensor& rows, const Tensor& to) {
+  const std::int64_t columns = to.shape()[-1];
+  expect_size("copy_rows", "what is copied", from, to.size());
+  if (rows.size() == 0) return;
+  launch(*context.stream, "copy_rows", kernels::copy_rows_cost(rows.size(), columns), grid_for_elements(rows.size() * columns),
+         kernels::copy_rows, from.read(), rows.read_i32(), to.view(), columns);
+}
+
 }  // namespace lockstep::ops

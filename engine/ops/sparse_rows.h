@@ -13,4 +13,7 @@ void merge_rows(const OpContext& context, const Tensor& packed, const Tensor& ro
 // to's rows of these numbers += from's; each is named once at most.
 void add_rows(const OpContext& context, const Tensor& from, const Tensor& rows, const Tensor& to);
 
+// to's rows of these numbers = from's.
+void copy_rows(const OpContext& context, const Tensor& from, const Tensor& rows, const Tensor& to);
+
 }  // namespace lockstep::ops

@@ -189,7 +189,8 @@ void make_merge_rows(Random& random, KernelInstance& instance) {
   };
 }
 
-void make_add_rows(Random& random, KernelInstance& instance) {
+// add_rows and copy_rows.
+void make_moved_rows(Random& random, KernelInstance& instance, bool adds) {
   const std::int64_t used = between(random, 1, 300), table_rows = used + between(random, 0, 100), columns = between(random, 1, 12);
   std::vector<std::int32_t> numbers(static_cast<std::size_t>(table_rows));
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int32_t>(i);
@@ -200,13 +201,15 @@ void make_add_rows(Random& random, KernelInstance& instance) {
   const auto to = instance.in_out(normal(random, table_rows * columns));
   instance.shape = std::to_string(used) + " of " + std::to_string(table_rows) + " x " + std::to_string(columns);
   instance.start = [=](const Stream& s, Grid g) {
-    launch(s, "add_rows", kernels::add_rows_cost(used, columns), g, kernels::add_rows, from.read(), rows.read(), to.write(), columns);
+    launch(s, adds ? "add_rows" : "copy_rows", adds ? kernels::add_rows_cost(used, columns) : kernels::copy_rows_cost(used, columns), g,
+           adds ? kernels::add_rows : kernels::copy_rows, from.read(), rows.read(), to.write(), columns);
   };
   instance.check = [=] {
     std::vector<double> expected(to.initial().begin(), to.initial().end());
     for (const std::int32_t row : numbers)
       for (std::int64_t at = row * columns; at < (row + 1) * columns; ++at)
-        expected[static_cast<std::size_t>(at)] = to.initial()[static_cast<std::size_t>(at)] + from.initial()[static_cast<std::size_t>(at)];
+        expected[static_cast<std::size_t>(at)] =
+            from.initial()[static_cast<std::size_t>(at)] + (adds ? to.initial()[static_cast<std::size_t>(at)] : 0.0F);
     expect_close(to.now(), expected, 0);
   };
 }
@@ -221,7 +224,8 @@ std::vector<KernelCase> sequence_cases() {
           {"add_in_top_k", make_top_k},
           {"pack_rows", make_pack_rows},
           {"merge_rows", make_merge_rows},
-          {"add_rows", make_add_rows}};
+          {"add_rows", [](Random& random, KernelInstance& instance) { make_moved_rows(random, instance, true); }},
+          {"copy_rows", [](Random& random, KernelInstance& instance) { make_moved_rows(random, instance, false); }}};
 }
 
 }  // namespace lockstep::testing
