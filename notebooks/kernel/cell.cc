@@ -232,6 +232,7 @@ class Splitter {
     } else if (!is_control && kStatements.count(text(first)) == 0 && (head.specialises || stays_outside(first, last, function))) {
       piece.kind = Piece::Kind::plain;
       piece.runs = false;
+      piece.body = function;
     } else if (is_control || is_statement(first)) {
       piece.kind = Piece::Kind::statement;
     }
@@ -363,8 +364,13 @@ class Writer {
   void one(const Piece& piece) {
     switch (piece.kind) {
       case Piece::Kind::directive:
-      case Piece::Kind::plain:
         copy(piece.begin, piece.end);
+        return;
+      case Piece::Kind::plain:
+        // In a block, so that the pragma is met before machine code is made: safe_points.h.
+        if (piece.body) out_ += "extern \"C++\" {\n";
+        copy(piece.begin, piece.end);
+        if (piece.body) out_ += "}\n#pragma xcpp_piece\n";
         return;
       case Piece::Kind::statement:
         return statement(piece, piece.open);
@@ -377,12 +383,12 @@ class Writer {
         } else {
           copy(piece.begin, piece.end);
         }
-        out_ += piece.open ? ";}\n#pragma xcpp_shadow\n" : "}\n#pragma xcpp_shadow\n";
+        out_ += piece.open ? ";}\n#pragma xcpp_piece\n" : "}\n#pragma xcpp_piece\n";
         return;
       case Piece::Kind::space:
         copy(piece.begin, piece.body_begin);
         body(piece.body_begin, piece.body_end);
-        out_ += "}\n#pragma xcpp_shadow\n";
+        out_ += "}\n#pragma xcpp_piece\n";
     }
   }
 
@@ -411,7 +417,7 @@ class Writer {
     out_ += "inline namespace " + space_ + " { static void " + name + "() {\n" + (shown ? "::xcpp_kernel::show((\n" : "");
     copy(piece.begin, piece.end);
     out_ += shown ? ", ::xcpp_kernel::nothing));\n" : "";
-    out_ += "} int " + next_name() + " = (" + (marked_ ? mark(piece) : "") + name + "(), 0); }\n";
+    out_ += "} int " + next_name() + " = (" + (marked_ ? mark(piece) : "") + name + "(), 0); }\n#pragma xcpp_piece\n";
   }
 
   static std::string mark(const Piece& piece) { return "::xcpp_kernel::mark(" + std::to_string(piece.line) + "), "; }

@@ -17,6 +17,7 @@ struct Piece {
   std::size_t body_begin = 0, body_end = 0;  // of a namespace, between its braces
   int line = 1;                              // where it begins, from 1
   bool runs = true;                          // may run something: a statement or a variable
+  bool body = false;                         // of a plain piece: a function with its body
   bool open = false;                         // has no end of its own: the last piece, without a semicolon
   bool declares = false;                     // of an open piece: surely a declaration, so only a semicolon is missing
 };

@@ -2,18 +2,16 @@
 
 #include <cxxabi.h>
 #include <dlfcn.h>
-#include <llvm/ExecutionEngine/JITLink/EHFrameSupport.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h>
-#include <llvm/ExecutionEngine/Orc/MemoryMapper.h>
-#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
-#include <llvm/Support/TargetSelect.h>
+#include <llvm/IR/Module.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
@@ -27,6 +25,7 @@
 #include "clang/Lex/Pragma.h"
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Sema/Sema.h"
+#include "trial.h"
 
 // Read by liblockstep, which looks it up by this name (engine/train/interrupt.cc).
 extern "C" {
@@ -41,60 +40,47 @@ int line_reached = 0;
 
 struct Interrupted {};
 
+// Cells run in the main thread.
+bool runs_cells() { return getpid() == gettid(); }
+
 std::string message_of(llvm::Error error) { return llvm::toString(std::move(error)); }
 
-// `#pragma xcpp_shadow` stands behind every piece that declares.
-class ShadowPragma : public clang::PragmaHandler {
+// `#pragma xcpp_piece` stands behind every piece, where clang has read it and has not made code of it.
+class PiecePragma : public clang::PragmaHandler {
  public:
-  ShadowPragma(Shadowing& shadowing, clang::CompilerInstance& instance)
-      : PragmaHandler("xcpp_shadow"), shadowing_(shadowing), instance_(instance) {}
-  void HandlePragma(clang::Preprocessor&, clang::PragmaIntroducer, clang::Token&) override { shadowing_.declared(instance_.getSema()); }
+  PiecePragma(Shadowing& shadowing, SafePoints& safe_points, clang::CompilerInstance& instance)
+      : PragmaHandler("xcpp_piece"), shadowing_(shadowing), safe_points_(safe_points), instance_(instance) {}
+  void HandlePragma(clang::Preprocessor&, clang::PragmaIntroducer, clang::Token&) override {
+    clang::Sema& sema = instance_.getSema();
+    shadowing_.declared(sema);
+    safe_points_.add(sema, *sema.CurContext);
+  }
 
  private:
   Shadowing& shadowing_;
+  SafePoints& safe_points_;
   clang::CompilerInstance& instance_;
 };
 
-std::string demangled(const char* name) {
+std::string source_name_of_type(const char* name) {
   int status = 0;
   std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
-  std::string type = status == 0 ? text.get() : name;
-  for (std::size_t at = type.find(kPrefix); at != std::string::npos; at = type.find(kPrefix)) {
-    const std::size_t end = type.find("::", at);
-    type.erase(at, end == std::string::npos ? end : end + 2 - at);
-  }
-  return type;
+  return status == 0 ? text.get() : name;
 }
 
-// clang's interpreter with a linker of our own: machine code of all cells lies in one stretch of addresses. Elsewhere cells could end up
-// more than 2 GiB apart, for the virtual GPU takes much memory, and code that is so far away can't be reached.
+// Without the namespaces of cells, which no author wrote.
+std::string without_spaces(std::string text) {
+  for (std::size_t at = text.find(kPrefix); at != std::string::npos; at = text.find(kPrefix)) {
+    const std::size_t end = text.find("::", at);
+    text.erase(at, end == std::string::npos ? end : end + 2 - at);
+  }
+  return text;
+}
+
+// clang's interpreter as a parser only: machine code is Jit's.
 class NotebookInterpreter : public clang::Interpreter {
  public:
-  NotebookInterpreter(std::unique_ptr<clang::CompilerInstance> instance, llvm::Error& error)
-      : Interpreter(std::move(instance), error, make_builder()) {}
-
- private:
-  static constexpr std::size_t kStretch = std::size_t{1} << 30;
-
-  static std::unique_ptr<llvm::orc::LLJITBuilder> make_builder() {
-    auto machine = llvm::orc::JITTargetMachineBuilder::detectHost();
-    if (!machine) throw std::runtime_error("this machine's processor is not known to LLVM: " + message_of(machine.takeError()));
-    machine->setRelocationModel(llvm::Reloc::PIC_);
-    machine->setCodeModel(llvm::CodeModel::Small);
-    machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Less);
-    auto builder = std::make_unique<llvm::orc::LLJITBuilder>();
-    builder->setJITTargetMachineBuilder(std::move(*machine));
-    builder->setObjectLinkingLayerCreator(
-        [](llvm::orc::ExecutionSession& session, const llvm::Triple&) -> llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> {
-          auto memory = llvm::orc::MapperJITLinkMemoryManager::CreateWithMapper<llvm::orc::InProcessMemoryMapper>(kStretch);
-          if (!memory) return memory.takeError();
-          auto layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(session, std::move(*memory));
-          layer->addPlugin(std::make_unique<llvm::orc::EHFrameRegistrationPlugin>(
-              session, std::make_unique<llvm::jitlink::InProcessEHFrameRegistrar>()));
-          return layer;
-        });
-    return builder;
-  }
+  NotebookInterpreter(std::unique_ptr<clang::CompilerInstance> instance, llvm::Error& error) : Interpreter(std::move(instance), error) {}
 };
 
 // Without the colours.
@@ -143,8 +129,6 @@ struct Compiler::Diagnostics {
 };
 
 Compiler::Compiler(Settings settings) : settings_(std::move(settings)), diagnostics_(std::make_unique<Diagnostics>()), shadowing_(kPrefix) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
   arguments_ = {"-std=c++17", "-O1", "-fparse-all-comments", "-ferror-limit=5", "-Wno-unused-value"};
   if (!settings_.resource_folder.empty()) arguments_.insert(arguments_.end(), {"-resource-dir", settings_.resource_folder});
   for (const std::string& path : settings_.include_paths) arguments_.insert(arguments_.end(), {"-I", path});
@@ -155,15 +139,21 @@ Compiler::Compiler(Settings settings) : settings_(std::move(settings)), diagnost
   auto instance = builder.CreateCpp();
   if (!instance) throw std::runtime_error("clang's interpreter could not be made: " + message_of(instance.takeError()));
   diagnostics_->stream.enable_colors(true);
-  auto* options = &(*instance)->getDiagnosticOpts();
-  options->ShowColors = true;
-  (*instance)->getDiagnostics().setClient(new clang::TextDiagnosticPrinter(diagnostics_->stream, options), true);
+  clang::DiagnosticOptions& options = (*instance)->getDiagnosticOpts();
+  options.ShowColors = true;
+#if LLVM_VERSION_MAJOR >= 21
+  auto* const printer = new clang::TextDiagnosticPrinter(diagnostics_->stream, options);
+#else
+  auto* const printer = new clang::TextDiagnosticPrinter(diagnostics_->stream, &options);
+#endif
+  (*instance)->getDiagnostics().setClient(printer, true);  // owns it
   llvm::Error error = llvm::Error::success();
   interpreter_ = std::make_unique<NotebookInterpreter>(std::move(*instance), error);
   if (error) throw std::runtime_error("clang's interpreter could not be made: " + message_of(std::move(error)));
   clang::CompilerInstance& made = *interpreter_->getCompilerInstance();
-  made.getPreprocessor().AddPragmaHandler(new ShadowPragma(shadowing_, made));  // the preprocessor owns it
-  const Outcome outcome = compile_and_run("#include <xcpp/kernel.hpp>\n");
+  made.getPreprocessor().AddPragmaHandler(new PiecePragma(shadowing_, safe_points_, made));  // the preprocessor owns it
+  // The variable makes the linker take its memory here, and not in the first copy.
+  const Outcome outcome = execute(compile("#include <xcpp/kernel.hpp>\nnamespace xcpp_kernel { int linked = 1; }\n"));
   if (outcome.status != Outcome::Status::ok) throw std::runtime_error("the kernel's own header does not compile: " + plain(outcome.text));
 }
 
@@ -213,34 +203,69 @@ void Compiler::load(const std::string& name, int line) {
 }
 
 Outcome Compiler::run(const std::string& cell, int number) {
-  std::string code = cell;
   line_reached = 0;
+  Outcome tried = try_in_a_copy(cell, number);
+  if (tried.status != Outcome::Status::ok) return tried;
+  return execute(prepare(cell, number));
+}
+
+Outcome Compiler::try_in_a_copy(const std::string& cell, int number) {
+  const auto question = [&] {
+    const Outcome outcome = prepare(cell, number).outcome;
+    const nlohmann::json answer{static_cast<int>(outcome.status), outcome.name, outcome.value, outcome.text};
+    return answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  const TrialResult trial = in_a_copy(question, {}, [] { return interrupted(); });
   Outcome outcome;
+  if (interrupted()) {
+    outcome.status = Outcome::Status::interrupted;
+  } else if (!trial.answered) {
+    outcome.status = Outcome::Status::does_not_compile;
+    outcome.name = "CompileError";
+    outcome.value = "The compiler gave up on this cell: " + trial.text + ". Nothing has changed; correct the cell and run it again.";
+  } else {
+    const nlohmann::json answer = nlohmann::json::parse(trial.text);
+    outcome = {static_cast<Outcome::Status>(answer[0].get<int>()), answer[1], answer[2], answer[3]};
+  }
+  return outcome;
+}
+
+Compiler::Prepared Compiler::prepare(std::string code, int number) {
   try {
     apply_settings(code);
   } catch (const std::exception& error) {
-    outcome.status = Outcome::Status::threw;
-    outcome.name = "Error";
-    outcome.value = error.what();
-    return outcome;
+    return {{Outcome::Status::threw, "Error", error.what(), ""}, {}};
   }
   const std::string space = kPrefix + std::to_string(++cells_);
   shadowing_.begin_cell(space);
-  return compile_and_run(rewrite_cell(code, "cell " + std::to_string(number), space));
+  return compile(rewrite_cell(code, "cell " + std::to_string(number), space));
 }
 
-Outcome Compiler::compile_and_run(const std::string& text) {
-  Outcome outcome;
+Compiler::Prepared Compiler::compile(const std::string& text) {
+  Prepared prepared;
+  Outcome& outcome = prepared.outcome;
   auto unit = interpreter_->Parse(text);
   outcome.text = diagnostics_->take();
   if (!unit) {
     const std::string reason = message_of(unit.takeError());
-    shadowing_.undo();
     outcome.status = Outcome::Status::does_not_compile;
     outcome.name = "CompileError";
     outcome.value = outcome.text.empty() ? reason : first_error(outcome.text);
-    return outcome;
+    return prepared;
   }
+  try {
+    if (unit->TheModule != nullptr) prepared.functions = jit_.link(std::move(unit->TheModule));
+  } catch (const std::exception& error) {
+    outcome.status = Outcome::Status::does_not_compile;
+    outcome.name = "LinkError";
+    outcome.value = without_spaces(error.what());
+  }
+  return prepared;
+}
+
+Outcome Compiler::execute(Prepared prepared) {
+  Outcome outcome = std::move(prepared.outcome);
+  if (outcome.status != Outcome::Status::ok) return outcome;
   const auto failed = [&](Outcome::Status status, std::string name, std::string value) {
     shadowing_.forget_variables(interpreter_->getCompilerInstance()->getSema(), line_reached);
     outcome.status = status;
@@ -248,23 +273,18 @@ Outcome Compiler::compile_and_run(const std::string& text) {
     outcome.value = std::move(value);
   };
   try {
-    if (llvm::Error error = interpreter_->Execute(*unit)) {
-      const std::string reason = message_of(std::move(error));
-      outcome.text += diagnostics_->take();
-      failed(Outcome::Status::does_not_compile, "LinkError", reason);
-      return outcome;
-    }
+    for (const Jit::Function function : prepared.functions) function();
   } catch (const Interrupted&) {
     failed(Outcome::Status::interrupted, "", "");
     return outcome;
   } catch (const std::exception& error) {
-    failed(Outcome::Status::threw, demangled(typeid(error).name()), error.what());
+    failed(Outcome::Status::threw, without_spaces(source_name_of_type(typeid(error).name())), error.what());
     return outcome;
   } catch (const abi::__forced_unwind&) {
     throw;
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
-    const std::string name = type != nullptr ? demangled(type->name()) : "unknown exception";
+    const std::string name = type != nullptr ? without_spaces(source_name_of_type(type->name())) : "unknown exception";
     failed(Outcome::Status::threw, name, "a " + name + " was thrown, which is not a std::exception");
     return outcome;
   }
@@ -279,6 +299,11 @@ namespace xcpp_kernel {
 void mark(int line) {
   lockstep::kernel::line_reached = line;
   if (lockstep::kernel::interrupted()) throw lockstep::kernel::Interrupted();
+}
+
+// Only the thread that runs the cell can be stopped so: an exception that leaves another one ends the process.
+void safe_point() {
+  if (lockstep::kernel::interrupted() && lockstep::kernel::runs_cells()) throw lockstep::kernel::Interrupted();
 }
 
 }  // namespace xcpp_kernel

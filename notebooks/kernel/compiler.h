@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "jit.h"
+#include "safe_points.h"
 #include "shadowing.h"
 
 namespace clang {
@@ -21,7 +23,8 @@ struct Settings {
 };
 
 struct Outcome {
-  enum class Status { ok, does_not_compile, threw, interrupted } status = Status::ok;
+  enum class Status { ok, does_not_compile, threw, interrupted };
+  Status status = Status::ok;
   std::string name, value;  // of the error: "Error", "there is no GPU 7"
   std::string text;         // what the compiler wrote, colours included; warnings too
 };
@@ -36,15 +39,24 @@ class Compiler {
   explicit Compiler(Settings settings);
   ~Compiler();
 
+  // Compiles and links the cell in a copy of the process first. A cell that fails there leaves no trace here: neither half a declaration
+  // in clang nor a symbol that is promised and never made.
   Outcome run(const std::string& cell, int number);
   Completion complete(const std::string& code, std::size_t cursor);
   std::string inspect(const std::string& name);  // the declaration and the comment above it; empty: not known
 
  private:
   struct Diagnostics;
+  struct Prepared {
+    Outcome outcome;
+    std::vector<Jit::Function> functions;
+  };
+  Outcome try_in_a_copy(const std::string& cell, int number);
+  Prepared prepare(std::string code, int number);  // everything but running it
+  Prepared compile(const std::string& text);
+  Outcome execute(Prepared prepared);
   void apply_settings(std::string& code);
   void load(const std::string& name, int line);
-  Outcome compile_and_run(const std::string& text);
   std::vector<clang::NamedDecl*> find(const std::string& name);
   void declare_pieces_before(const std::string& code, std::size_t end);
   std::string describe(const clang::NamedDecl& declaration);
@@ -53,7 +65,9 @@ class Compiler {
   std::vector<std::string> arguments_;
   std::unique_ptr<Diagnostics> diagnostics_;
   std::unique_ptr<clang::Interpreter> interpreter_;
+  Jit jit_;
   Shadowing shadowing_;
+  SafePoints safe_points_;
   int cells_ = 0;
 };
 

@@ -1,7 +1,6 @@
 // The process that runs cells: takes requests from the kernel over a socket, compiles, runs, answers. What cells print goes to its
 // ordinary stdout and stderr, which the kernel reads; a crash ends this process only.
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -18,6 +17,7 @@
 #include "channel.h"
 #include "compiler.h"
 #include "runtime.h"
+#include "trial.h"
 
 namespace lockstep::kernel {
 namespace {
@@ -92,41 +92,14 @@ json complete(Compiler& compiler, const json& request) {
   return {{"type", "done"}, {"matches", completion.matches}, {"begin", completion.begin}, {"end", completion.end}};
 }
 
-// In a copy of the process: asking the compiler about half a statement leaves no trace, whatever happens.
-json in_a_copy(const std::function<json()>& question) {
+// Asking the compiler about half a statement leaves no trace, whatever happens.
+json ask_a_copy(const std::function<json()>& question) {
   flush_output();
-  int ends[2];
-  if (pipe(ends) != 0) return {{"type", "done"}};
-  const pid_t copy = fork();
-  if (copy == 0) {
-    close(ends[0]);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    alarm(10);
-    const std::string text = question().dump(-1, ' ', false, json::error_handler_t::replace);
-    std::size_t at = 0;
-    while (at < text.size()) {
-      const ssize_t written = write(ends[1], text.data() + at, text.size() - at);
-      if (written <= 0) break;
-      at += static_cast<std::size_t>(written);
-    }
-    _exit(0);
-  }
-  close(ends[1]);
-  std::string text;
-  char bytes[4096];
-  for (;;) {
-    const ssize_t got = read(ends[0], bytes, sizeof bytes);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    text.append(bytes, static_cast<std::size_t>(got));
-  }
-  close(ends[0]);
-  if (copy > 0) {
-    while (waitpid(copy, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  json answer = json::parse(text, nullptr, false);
-  return answer.is_discarded() ? json{{"type", "done"}} : answer;
+  TrialLimits limits;
+  limits.seconds = 10;
+  const auto text = [&] { return question().dump(-1, ' ', false, json::error_handler_t::replace); };
+  const TrialResult result = in_a_copy(text, limits, [] { return false; });
+  return result.answered ? json::parse(result.text) : json{{"type", "done"}};
 }
 
 Settings settings() {
@@ -152,9 +125,9 @@ int serve() {
     const std::string what = request->at("do");
     json answer{{"type", "done"}};
     if (what == "run") answer = run_cell(compiler, *request);
-    if (what == "complete") answer = in_a_copy([&] { return complete(compiler, *request); });
+    if (what == "complete") answer = ask_a_copy([&] { return complete(compiler, *request); });
     if (what == "inspect")
-      answer = in_a_copy([&]() -> json { return {{"type", "done"}, {"text", compiler.inspect(request->at("name"))}}; });
+      answer = ask_a_copy([&]() -> json { return {{"type", "done"}, {"text", compiler.inspect(request->at("name"))}}; });
     if (what == "is_complete") answer["complete"] = is_complete(request->at("code"));
     if (!channel()->send(answer)) break;
   }

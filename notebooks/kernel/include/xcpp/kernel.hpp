@@ -14,6 +14,7 @@
 namespace xcpp_kernel {
 
 void mark(int line);  // a cell has come to this line; throws when it was interrupted
+void safe_point();    // a round of a loop begins; throws when the cell was interrupted
 void publish(const char* kind, const std::string& bundle, const std::string& display_id);  // "result", "display" or "update"
 
 }  // namespace xcpp_kernel

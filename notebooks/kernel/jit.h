@@ -1,0 +1,32 @@
+// Machine code of cells: takes clang's module of a cell, compiles and links it in this process, and finds the function that runs it.
+//
+// Linking is apart from running, so a trial can do the first only (trial.h), and an exception passes through no code of LLVM.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Module;
+}
+
+namespace lockstep::kernel {
+
+class Jit {
+ public:
+  using Function = void (*)();
+
+  Jit();
+  ~Jit();
+
+  // What makes the module's variables and runs its statements, in order. Throws std::runtime_error with what does not link.
+  std::vector<Function> link(std::unique_ptr<llvm::Module> module);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  int modules_ = 0;
+};
+
+}  // namespace lockstep::kernel

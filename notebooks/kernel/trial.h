@@ -1,0 +1,25 @@
+// A question answered in a copy of this process, which may take so much memory and time; whatever happens there, nothing changes here.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+
+namespace lockstep::kernel {
+
+struct TrialLimits {
+  std::size_t memory = std::size_t{1} << 30;  // bytes beyond what the process has
+  unsigned seconds = 60;                      // of the processor
+};
+
+struct TrialResult {
+  bool answered = false;
+  std::string text;  // the answer, or why there is none: "it took more than 1 GiB of memory"
+};
+
+// The copy has only the calling thread. `give_up` is asked now and then; when it says so, the copy is ended.
+TrialResult in_a_copy(const std::function<std::string()>& question, const TrialLimits& limits, const std::function<bool()>& give_up);
+
+std::string tell_bytes(std::size_t bytes);  // "1.5 GiB"
+
+}  // namespace lockstep::kernel
