@@ -32,8 +32,7 @@ std::string escaped(const std::string& text) {
 std::string rounded(double value, int digits) { return fmt::format("{:.{}g}", value, digits); }
 
 Rich framed(const std::string& page, int height) {
-  return {fmt::format("<iframe srcdoc=\"{}\" style=\"width: 100%; height: {}px; border: 1px solid #ccc; background: white\"></iframe>",
-                      escaped(page), height),
+  return {fmt::format("<iframe srcdoc=\"{}\" style=\"width: 100%; height: {}px; border: 0\"></iframe>", escaped(page), height),
           fmt::format("(a page of {} characters)", page.size())};
 }
 

@@ -98,7 +98,7 @@ Rich image_predictions(const Array& images, const Array& labels, const Array& ou
     const std::int32_t said = best[static_cast<std::size_t>(i)], is = labels.data<std::int32_t>()[i];
     const double sure = probability(outputs.data<float>() + i * classes, classes, said);
     const std::string text = fmt::format("{} {:.0f} %", name_of(said, names), 100 * sure);
-    captions.push_back(said == is ? Caption{text, ""} : Caption{text + ", is " + name_of(is, names), "#c22"});
+    captions.push_back(said == is ? Caption{text, ""} : Caption{text + ", is " + name_of(is, names), "#e04040"});
   }
   return grid(images, captions, count, low, high);
 }

@@ -68,7 +68,7 @@ Rich confusion_matrix(const Array& labels, const Array& outputs, const std::vect
   }
   const auto name = [&](std::size_t k) { return k < names.size() ? names[k] : std::to_string(k); };
   Rich rich;
-  const char* cell = "padding: 3px 7px; text-align: right; border: 1px solid #eee";
+  const char* cell = "padding: 3px 7px; text-align: right; border: 1px solid rgba(128, 128, 128, 0.25)";
   rich.html = "<table style=\"border-collapse: collapse\"><tr><th>is \\ said</th>";
   for (std::size_t k = 0; k < classes; ++k) rich.html += fmt::format("<th style=\"{}\">{}</th>", cell, escaped(name(k)));
   rich.html += "</tr>";
@@ -78,11 +78,10 @@ Rich confusion_matrix(const Array& labels, const Array& outputs, const std::vect
     rich.html += fmt::format("<tr><th style=\"{}\">{}</th>", cell, escaped(name(i)));
     for (std::size_t k = 0; k < classes; ++k) {
       const double share = row ? static_cast<double>(counts[i][k]) / static_cast<double>(row) : 0;
-      const std::string shade = counts[i][k] == 0 ? "white"
+      const std::string shade = counts[i][k] == 0 ? "transparent"
                                 : i == k          ? fmt::format("rgba(31, 111, 180, {:.2f})", 0.1 + 0.6 * share)
-                                                  : fmt::format("rgba(204, 34, 34, {:.2f})", std::min(1.0, 0.1 + 3 * share));
-      rich.html += fmt::format("<td style=\"{}; color: black; background: {}\">{}</td>", cell, shade,
-                               counts[i][k] ? std::to_string(counts[i][k]) : "");
+                                                  : fmt::format("rgba(204, 34, 34, {:.2f})", std::min(0.6, 0.1 + 3 * share));
+      rich.html += fmt::format("<td style=\"{}; background: {}\">{}</td>", cell, shade, counts[i][k] ? std::to_string(counts[i][k]) : "");
       rich.text += fmt::format("{:6}", counts[i][k]);
     }
     rich.html += "</tr>";

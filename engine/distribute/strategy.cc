@@ -103,7 +103,7 @@ std::string Strategy::Impl::describe() const {
 int Strategy::num_replicas_in_sync() const { return impl_->place().replicas; }
 int Strategy::worker() const { return impl_->place().worker; }
 int Strategy::workers() const { return impl_->place().workers; }
-const std::vector<GpuId>& Strategy::gpus() const { return impl_->ids(); }
+const std::vector<GpuId>& Strategy::gpus() const& { return impl_->ids(); }
 std::string Strategy::cross_device_ops() const { return impl_->cross_device_ops()->name(); }
 std::string Strategy::describe() const { return impl_->describe(); }
 

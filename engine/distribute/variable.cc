@@ -87,7 +87,7 @@ Variable::Variable(Array initial_value, VariableSynchronization synchronization,
   state_->write_together(initial_value);
 }
 
-const std::string& Variable::name() const { return state_->name; }
+const std::string& Variable::name() const& { return state_->name; }
 
 Array Variable::value() const {
   if (const ReplicaContext* here = state_->context("value")) return state_->own(*here).clone();

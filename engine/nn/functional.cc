@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-const Shape& KerasTensor::shape() const { return node_->shape; }
+const Shape& KerasTensor::shape() const& { return node_->shape; }
 
 Input::operator KerasTensor() const {
   return KerasTensor(std::make_shared<const TensorNode>(TensorNode{impl_, {}, impl_->declared_input().value()}));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "interrupt.h"
 
@@ -14,6 +15,7 @@ namespace lockstep {
 namespace {
 
 constexpr int kBarCells = 20;
+constexpr int kUnlimited = 1 << 20;  // characters of a line in a file
 constexpr std::chrono::milliseconds kRefresh{100};
 
 int terminal_width() {
@@ -60,15 +62,29 @@ std::string format_progress(const ProgressLine& line, int width) {
                                            : fmt::format("{}/Unknown", line.done);
   const double remaining = line.total > 0 ? static_cast<double>(line.total - line.done) * line.step_seconds : 0;
   const std::string time = duration(line.finished || line.total <= 0 ? line.seconds : remaining) + " " + per_step(line.step_seconds);
-  std::string values;
-  for (const auto& [name, number] : line.logs) values += fmt::format(" - {}: {}", name, value(number));
-  const std::string speed = line.samples_per_second > 0 ? " - " + rate(line.samples_per_second) : "";
+  std::vector<std::string> values;
+  for (const auto& [name, number] : line.logs) values.push_back(fmt::format("{}: {}", name, value(number)));
+  if (line.samples_per_second > 0) values.push_back(rate(line.samples_per_second));
 
-  const auto fixed = static_cast<int>(count.size() + time.size() + values.size()) + 2;
-  const bool with_speed = line.finished || fixed + static_cast<int>(speed.size()) + 6 <= width;
-  const int room = width - fixed - (with_speed ? static_cast<int>(speed.size()) : 0) - 1;
-  const int cells = line.finished ? kBarCells : std::clamp(room, 0, kBarCells);
-  return count + " " + (cells > 0 ? bar(line.done, line.total, cells) + " " : "") + time + values + (with_speed ? speed : "");
+  int room = width - static_cast<int>(count.size() + time.size()) - 2;  // what stands on the line, and the space before the bar
+  std::size_t shown = 0;
+  while (shown < values.size() && room >= static_cast<int>(values[shown].size()) + 3) room -= static_cast<int>(values[shown++].size()) + 3;
+  // A finished line has all it knows, on further lines where it must; then there is room for the bar.
+  const bool wraps = line.finished && shown < values.size();
+  const int cells = std::clamp(wraps ? width - static_cast<int>(count.size() + time.size()) - 2 : room - 1, 0, kBarCells);
+  std::string text = count + " " + (cells > 0 ? bar(line.done, line.total, cells) + " " : "") + time;
+  if (!wraps) {
+    for (std::size_t i = 0; i < shown; ++i) text += " - " + values[i];
+    return text;
+  }
+  int column = static_cast<int>(count.size() + time.size()) + 1 + (cells > 0 ? cells + 1 : 0);
+  for (const std::string& one : values) {
+    const bool fits = column + 3 + static_cast<int>(one.size()) <= width;
+    const std::string between = fits ? " - " : "\n" + std::string(count.size() + 1, ' ');
+    column = (fits ? column + 3 : static_cast<int>(between.size()) - 1) + static_cast<int>(one.size());
+    text += between + one;
+  }
+  return text;
 }
 
 ProgressBar::ProgressBar(Verbose verbose, int epochs) : verbose_(verbose), epochs_(epochs) {
@@ -110,7 +126,7 @@ void ProgressBar::end_batches() { batches_end_ = Clock::now(); }
 
 void ProgressBar::end_epoch(std::int64_t done, const Logs& logs) {
   if (verbose_ == Verbose::silent) return;
-  const std::string text = line(done, logs, true, terminal_width());
+  const std::string text = line(done, logs, true, verbose_ == Verbose::bar ? terminal_width() : kUnlimited);
   fmt::print("{}{}\n", verbose_ == Verbose::bar ? "\r\x1b[K" : "", text);
   std::fflush(stdout);
 }

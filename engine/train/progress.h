@@ -10,7 +10,8 @@
 
 namespace lockstep {
 
-// One line of progress. `width` is the terminal's; the bar shrinks and then goes so that the line fits.
+// Progress as text that fits a terminal of `width` columns. While training runs it is one line: values that do not fit are left out, then
+// the bar shrinks. A finished epoch has all its values, on further lines where it must.
 struct ProgressLine {
   std::int64_t done = 0;
   std::int64_t total = -1;  // -1: not known

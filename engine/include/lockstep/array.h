@@ -30,7 +30,8 @@ class Array {
     fill_from(values.data(), values.size());
   }
 
-  const Shape& shape() const { return shape_; }
+  const Shape& shape() const& { return shape_; }
+  Shape shape() && { return std::move(shape_); }
   DType dtype() const { return dtype_; }
   std::int64_t size() const { return shape_.size(); }
   std::int64_t samples() const { return shape_.rank() ? shape_[0] : 0; }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Rich {
 
 // One panel for each metric: training as a line, validation as a dashed one, by epoch.
 Rich training_curves(const History& history);
+// With values of another run as rings, epoch by epoch from the first; what is not known of it is not a number.
+Rich training_curves(const History& history, const History& other, const std::string& other_name);
 
 // Layers, the shape each gives, its parameters. The model must be built.
 Rich summary_table(const Model& model);
@@ -37,8 +40,14 @@ Rich image_predictions(const Array& images, const Array& labels, const Array& ou
 // How often a sample of the class of a row was taken for that of a column.
 Rich confusion_matrix(const Array& labels, const Array& outputs, const std::vector<std::string>& names = {});
 
-// A whole page, in a frame of its own.
+// A whole page, in a frame of its own. A trace's page makes the frame as high as it needs.
 Rich framed(const std::string& page, int height = 480);
+
+// A recorded step: all of it, or one of its phases ("shard", "all-reduce", ...). `play` sets it going.
+Rich step_trace(const Trace& trace, const std::string& phase = "", bool play = false);
+
+// Tells `show` the curves after every epoch; `first` is true the first time. In a notebook: live_curves().
+Callback growing_curves(std::function<void(const Rich& curves, bool first)> show);
 
 // The class with the largest output, for each sample.
 std::vector<std::int32_t> argmax(const Array& outputs);
@@ -51,6 +60,13 @@ namespace lockstep {
 inline xcpp::mime_bundle mime_bundle_repr(const Rich& rich) {
   return xcpp::mime_bundle().add("text/html", rich.html).add("text/plain", rich.text);
 }
+
+// FitOptions().callback(live_curves()): curves that grow while the model trains.
+inline Callback live_curves() {
+  static int shown = 0;
+  const std::string id = "lockstep-curves-" + std::to_string(++shown);
+  return growing_curves([id](const Rich& curves, bool first) { xcpp::display(curves, id, !first); });
+}
 }  // namespace lockstep
 #elif defined(__CLING__) && defined(__has_include)
 #if __has_include(<nlohmann/json.hpp>)
@@ -61,6 +77,9 @@ inline nlohmann::json mime_bundle_repr(const Rich& rich) {
   bundle["text/html"] = rich.html;
   bundle["text/plain"] = rich.text;
   return bundle;
+}
+inline Callback live_curves() {  // its displays can't be replaced by name: shown at the end, by training_curves
+  return growing_curves([](const Rich&, bool) {});
 }
 }  // namespace lockstep
 #endif

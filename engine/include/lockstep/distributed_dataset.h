@@ -37,7 +37,8 @@ class DistributedDataset {
 
     Iterator() = default;
     explicit Iterator(std::shared_ptr<Source> source) : source_(std::move(source)) { ++*this; }
-    reference operator*() const { return batch_; }
+    reference operator*() const& { return batch_; }
+    value_type operator*() && { return std::move(batch_); }
     pointer operator->() const { return &batch_; }
     Iterator& operator++() {
       if (!source_->next(batch_)) source_.reset();

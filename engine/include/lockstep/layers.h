@@ -22,8 +22,10 @@ struct TensorNode;
 class KerasTensor {
  public:
   explicit KerasTensor(std::shared_ptr<const TensorNode> node) : node_(std::move(node)) {}
-  const Shape& shape() const;  // of one sample
-  const std::shared_ptr<const TensorNode>& node() const { return node_; }
+  const Shape& shape() const&;  // of one sample
+  Shape shape() && { return std::as_const(*this).shape(); }
+  const std::shared_ptr<const TensorNode>& node() const& { return node_; }
+  std::shared_ptr<const TensorNode> node() && { return std::move(node_); }
 
  private:
   std::shared_ptr<const TensorNode> node_;
@@ -41,7 +43,8 @@ class Layer {
  public:
   std::string name() const;                  // as given; else Keras' automatic one ("conv2d", "dense_1") once a model was built
   std::optional<Shape> input_shape() const;  // of one sample, where it was given
-  const std::shared_ptr<LayerImpl>& impl() const { return impl_; }
+  const std::shared_ptr<LayerImpl>& impl() const& { return impl_; }
+  std::shared_ptr<LayerImpl> impl() && { return std::move(impl_); }
   explicit Layer(std::shared_ptr<LayerImpl> impl) : impl_(std::move(impl)) {}
 
   // Is it trained? A frozen layer keeps its weights, and a frozen BatchNormalization runs as in inference. As in Keras a change counts from

@@ -16,7 +16,8 @@ class Loss {
   Loss(const std::string& name);                       // NOLINT(google-explicit-constructor): "sparse_categorical_crossentropy"
 
   std::string name() const;
-  const std::shared_ptr<LossImpl>& impl() const { return impl_; }
+  const std::shared_ptr<LossImpl>& impl() const& { return impl_; }
+  std::shared_ptr<LossImpl> impl() && { return std::move(impl_); }
 
  protected:
   explicit Loss(std::shared_ptr<LossImpl> impl) : impl_(std::move(impl)) {}

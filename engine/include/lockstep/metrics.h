@@ -16,7 +16,8 @@ class Metric {
   Metric(const std::string& name);                         // NOLINT(google-explicit-constructor): "accuracy"
 
   std::string name() const;
-  const std::shared_ptr<MetricImpl>& impl() const { return impl_; }
+  const std::shared_ptr<MetricImpl>& impl() const& { return impl_; }
+  std::shared_ptr<MetricImpl> impl() && { return std::move(impl_); }
 
  protected:
   explicit Metric(std::shared_ptr<MetricImpl> impl) : impl_(std::move(impl)) {}
@@ -55,7 +56,8 @@ class BinaryAccuracy : public Metric {
 class Mean {
  public:
   explicit Mean(std::string name = "mean") : name_(std::move(name)) {}
-  const std::string& name() const { return name_; }
+  const std::string& name() const& { return name_; }
+  std::string name() && { return std::move(name_); }
   void update_state(double value, double sample_weight = 1) { total_ += value * sample_weight, count_ += sample_weight; }
   double result() const { return count_ != 0 ? total_ / count_ : 0; }  // 0 before the first value, as Keras says
   void reset_state() { total_ = count_ = 0; }

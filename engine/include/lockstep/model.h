@@ -167,7 +167,8 @@ class Model {
   Trace trace() const;
 
   struct Impl;
-  const std::shared_ptr<Impl>& impl() const { return impl_; }
+  const std::shared_ptr<Impl>& impl() const& { return impl_; }
+  std::shared_ptr<Impl> impl() && { return std::move(impl_); }
 
  protected:
   explicit Model(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

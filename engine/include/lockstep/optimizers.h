@@ -20,7 +20,8 @@ class Optimizer {
   std::string name() const;
   float learning_rate() const;         // of the first step, where it follows a schedule
   void set_learning_rate(float rate);  // from the next step on; an Error where the rate follows a schedule
-  const std::shared_ptr<OptimizerImpl>& impl() const { return impl_; }
+  const std::shared_ptr<OptimizerImpl>& impl() const& { return impl_; }
+  std::shared_ptr<OptimizerImpl> impl() && { return std::move(impl_); }
 
   // Gradients are clipped before the update, by one of these: every element to [-limit, limit]; every variable's gradient to that
   // Euclidean norm; or all of them together.

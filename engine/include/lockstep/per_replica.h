@@ -13,7 +13,8 @@ namespace lockstep {
 
 enum class ReduceOp { sum, mean };
 
-// One value for each replica, in their order.
+// One value for each replica, in their order. Asked of a temporary, here and everywhere in this library, an accessor gives a value of its
+// own instead of a reference: `for (const Array& copy : counter.copies().values())` is safe.
 template <typename T>
 class PerReplica {
  public:
@@ -21,8 +22,10 @@ class PerReplica {
   explicit PerReplica(std::vector<T> values) : values_(std::move(values)) {}
 
   int size() const { return static_cast<int>(values_.size()); }
-  const T& operator[](int replica) const { return values_.at(static_cast<std::size_t>(replica)); }
-  const std::vector<T>& values() const { return values_; }  // tf.distribute's experimental_local_results
+  const T& operator[](int replica) const& { return values_.at(static_cast<std::size_t>(replica)); }
+  T operator[](int replica) && { return std::move(values_.at(static_cast<std::size_t>(replica))); }
+  const std::vector<T>& values() const& { return values_; }  // tf.distribute's experimental_local_results
+  std::vector<T> values() && { return std::move(values_); }
 
  private:
   std::vector<T> values_;

@@ -25,7 +25,8 @@ class LearningRate {
 
   float at(std::int64_t step) const;  // step: optimizer steps taken before this one
   bool is_schedule() const { return schedule_ != nullptr; }
-  const Description& description() const { return description_; }
+  const Description& description() const& { return description_; }
+  Description description() && { return std::move(description_); }
 
  private:
   float rate_ = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lockstep {
@@ -21,7 +22,8 @@ class Shape {
     for (std::int64_t extent : extents_) product *= extent;
     return product;
   }
-  const std::vector<std::int64_t>& extents() const { return extents_; }
+  const std::vector<std::int64_t>& extents() const& { return extents_; }
+  std::vector<std::int64_t> extents() && { return std::move(extents_); }
 
   // The same shape with one more extent in front: a sample's shape becomes a batch's.
   Shape batched(std::int64_t samples) const {

@@ -34,7 +34,8 @@ class Strategy {
   int num_replicas_in_sync() const;  // of all workers
   int worker() const;                // which process this is, counted from 0; worker 0 prints and saves
   int workers() const;
-  const std::vector<GpuId>& gpus() const;
+  const std::vector<GpuId>& gpus() const&;
+  std::vector<GpuId> gpus() && { return std::as_const(*this).gpus(); }
   std::string cross_device_ops() const;  // the algorithm in use
   std::string describe() const;          // one line: which algorithm and why
 
@@ -94,7 +95,8 @@ class Strategy {
   double compute_average_loss(const Array& per_example_loss, const Array& sample_weight = {}, std::int64_t global_batch_size = 0) const;
 
   struct Impl;
-  const std::shared_ptr<Impl>& impl() const { return impl_; }
+  const std::shared_ptr<Impl>& impl() const& { return impl_; }
+  std::shared_ptr<Impl> impl() && { return std::move(impl_); }
   // The strategy of the innermost scope of this thread; outside any, one device: the first GPU.
   static Strategy current();
   static const void* scope_identity();  // of that strategy, only to be compared; null outside any scope

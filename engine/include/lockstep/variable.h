@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "lockstep/array.h"
 #include "lockstep/per_replica.h"
@@ -29,7 +30,8 @@ class Variable {
   void assign(const Array& value);
   void assign_add(const Array& delta);
 
-  const std::string& name() const;
+  const std::string& name() const&;
+  std::string name() && { return std::as_const(*this).name(); }
   PerReplica<Array> copies() const;  // outside run
 
  private:

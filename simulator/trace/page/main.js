@@ -26,7 +26,7 @@ function go(change) {
   const before = {...state};
   Object.assign(state, change);
   state.step = clamp(state.step, 0, steps.length - 1);
-  state.phase = clamp(state.phase, 0, 5);
+  state.phase = ONLY >= 0 ? ONLY : clamp(state.phase, 0, 5);
   state.moment = clamp(state.moment, 0, 1);
   const elsewhere = before.step !== state.step,
         panelChanged = elsewhere || before.phase !== state.phase || before.view !== state.view || before.bucket !== state.bucket || !panel;
@@ -74,7 +74,7 @@ function drawPanel() {
   }
   byId("view-step").setAttribute("aria-selected", state.view === "step" ? "true" : "false");
   byId("view-time").setAttribute("aria-selected", state.view === "time" ? "true" : "false");
-  byId("phases").hidden = state.view === "time";
+  byId("phases").hidden = state.view === "time" || ONLY >= 0;
 }
 
 function drawPhases() {
@@ -109,7 +109,7 @@ function frame(now) {
   moment += moved / SECONDS[phase];
   if (moment >= 1) {
     moment = 0;
-    if (++phase === 6) {
+    if (ONLY >= 0 || ++phase === 6) {
       phase = 1;
       if (++step === steps.length) {
         pause();
@@ -123,10 +123,11 @@ function frame(now) {
 
 function play() {
   state.playing = true;
-  const ended = state.phase === 5 && state.moment >= 1;
+  const ended = (state.phase === 5 || ONLY >= 0) && state.moment >= 1;
   go({
     view: "step",
-    ...(ended && state.step < steps.length - 1 ? {step: state.step + 1, phase: 1, moment: 0} :
+    ...(ended && ONLY >= 0                       ? {step: state.step + 1 < steps.length ? state.step + 1 : 0, moment: 0} :
+            ended && state.step < steps.length - 1 ? {step: state.step + 1, phase: 1, moment: 0} :
             state.moment >= 1                  ? {moment: 0} :
                                                  {})
   });
@@ -185,9 +186,9 @@ function listen() {
       ArrowLeft: typing ? null : () => timeline.move(-0.15),
       ArrowRight: typing ? null : () => timeline.move(0.15),
       c: toggleCritical,
-      t: () => go({view: state.view === "time" ? "step" : "time"}),
+      t: ONLY >= 0 ? null : () => go({view: state.view === "time" ? "step" : "time"}),
     };
-    for (let phase = 0; phase < 6; ++phase) keys[phase + 1] = () => byId("phase-" + (phase + 1)).click();
+    for (let phase = 0; phase < 6; ++phase) keys[phase + 1] = ONLY >= 0 ? null : () => byId("phase-" + (phase + 1)).click();
     if (!keys[event.key] || (event.key === " " && event.target instanceof HTMLButtonElement)) return;
     event.preventDefault();
     keys[event.key]();
@@ -211,9 +212,15 @@ function begin() {
     return;
   }
   listen();
-  // The second step: everything is warm, and it was looked into.
-  state.step = Math.min(1, steps.length - 1);
+  embed();
+  // The second step: everything is warm, and it was looked into. The copies of phase 1 are made before the first.
+  state.step = ONLY === 0 ? 0 : Math.min(1, steps.length - 1);
+  state.phase = ONLY >= 0 ? ONLY : 2;
   timeline.fit(steps[state.step]);
-  go({phase: 2, moment: 1});
+  go({moment: 1});
+  if (document.body.dataset.play && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    go({moment: 0});
+    play();
+  }
 }
 begin();

@@ -27,9 +27,10 @@ const timeline = {
   time(x) { return this.from + ((x - this.gutter) / (this.width - this.gutter)) * (this.to - this.from); },
 
   fit(step) {
-    const room = (step.end - step.begin) * 0.01;
-    this.from = step.begin - room;
-    this.to = step.end + room;
+    const phase = step.phases[ONLY], cut = phase && phase.end > phase.begin ? phase : step;
+    const room = (cut.end - cut.begin) * (cut === step ? 0.01 : 0.15);
+    this.from = cut.begin - room;
+    this.to = cut.end + room;
   },
 
   zoom(factor, at) {
