@@ -20,11 +20,15 @@ EXCEPTIONS = {
                  "CUDNN_MINOR", "CUDNN_PATCHLEVEL", "CUDNN_VERSION", "CUBLAS_VER_MAJOR", "CUBLAS_VER_MINOR", "CUBLAS_VER_PATCH",
                  "CUBLAS_VERSION"},
                 "says which release it is"),
-    "part": ({"cudaDeviceProp", "cudaPointerAttributes"}, "has only the fields that are used: each is compared, the size is not"),
+    "part": ({"cudaDeviceProp", "cudaPointerAttributes", "ncclConfig_t"}, "has only the fields that are used: each is compared, the size is not"),
 }
 # Names that older releases do not have yet. Where NVIDIA's header has them they are compared as all others.
 NEWER = {"CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE", "CUDNN_STATUS_BAD_PARAM_CUDA_GRAPH_MISMATCH",
          "CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API"}
+# Types whose own name says the release; they are used by the name of their typedef.
+NAMED_BY_RELEASE = {"ncclConfig_t", "ncclConfig_v22800"}
+# Macros that are no value but fill one: which type, and the fields to compare.
+INITIALIZERS = {"NCCL_CONFIG_INITIALIZER": ("ncclConfig_t", ["magic", "blocking", "cgaClusterSize", "minCTAs", "maxCTAs", "splitShare"])}
 # CUDA's own words, which NVIDIA's compiler knows without a header.
 LANGUAGE = {"__host__", "__device__", "__global__", "__shared__", "__forceinline__", "__launch_bounds__", "__constant__"}
 
@@ -82,6 +86,12 @@ def exception_of(name):
 
 def line_of(entry, overloaded):
     kind, name, detail = entry
+    if name in INITIALIZERS:
+        filled, fields = INITIALIZERS[name]
+        values = ' + " " + '.join(f"value(filled.{field})" for field in fields)
+        return f'  {{ {filled} filled = {name}; say("macro", "{name}", {values}); }}'
+    if name in NAMED_BY_RELEASE:
+        return f'  say("type", "{name}", sizeof(ncclConfig_t) > 0 ? "there" : "");'
     if kind == "macro":
         if exception_of(name) == "version":
             return f'#ifdef {name}\n  say("macro", "{name}", "there");\n#else\n  say("macro", "{name}", "missing");\n#endif'

@@ -18,6 +18,12 @@ Verdict no_communicator(const char* function) {
 
 // The rank's end of it goes; what is queued completes or has been cancelled.
 void leave(const Communicator& communicator, ncclResult_t code_for_others, const char* why) {
+  std::shared_ptr<Entrance> entrance;
+  {
+    const std::lock_guard lock(communicator->mutex);
+    entrance = communicator->entrance;
+  }
+  if (entrance != nullptr) entrance->cancel();
   const auto clique = clique_of(communicator);
   if (clique != nullptr) clique->depart(communicator->rank, code_for_others, why);
   remove_communicator(communicator.get());
@@ -33,6 +39,21 @@ ncclResult_t answer(const char* function, ncclComm_t comm, int* value, int ncclC
   if (value == nullptr) return report(null_argument(function, "the result"), communicator);
   *value = (*communicator).*member;
   return ncclSuccess;
+}
+
+ncclResult_t init_rank(const std::string& name, ncclComm_t* comm, int nranks, const ncclUniqueId& id, int rank, bool blocking) {
+  if (comm == nullptr) return refuse(null_argument(name.c_str(), "comm"));
+  *comm = nullptr;
+  if (nranks < 1 || rank < 0 || rank >= nranks) {
+    return refuse({ncclInvalidArgument, name + ": rank " + std::to_string(rank) + " of " + std::to_string(nranks) + " does not exist"});
+  }
+  int device = 0;
+  if (const cudaError_t status = cudaGetDevice(&device); status != cudaSuccess) {
+    return refuse({ncclUnhandledCudaError, std::string("cudaGetDevice: ") + cudaGetErrorString(status)});
+  }
+  const Communicator communicator = add_communicator(nranks, rank, device);
+  *comm = communicator.get();
+  return enter({id, communicator, comm, blocking});
 }
 
 Verdict check_device(int device) {
@@ -62,19 +83,18 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* uniqueId) {
 }
 
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank) {
-  if (comm == nullptr) return refuse(null_argument("ncclCommInitRank", "comm"));
-  *comm = nullptr;
-  if (nranks < 1 || rank < 0 || rank >= nranks) {
-    return refuse(
-        {ncclInvalidArgument, "ncclCommInitRank: rank " + std::to_string(rank) + " of " + std::to_string(nranks) + " does not exist"});
-  }
-  int device = 0;
-  if (const cudaError_t status = cudaGetDevice(&device); status != cudaSuccess) {
-    return refuse({ncclUnhandledCudaError, std::string("cudaGetDevice: ") + cudaGetErrorString(status)});
-  }
-  const Communicator communicator = add_communicator(nranks, rank, device);
-  *comm = communicator.get();
-  return enter({commId, communicator, comm});
+  return init_rank("ncclCommInitRank", comm, nranks, commId, rank, true);
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int nranks, ncclUniqueId commId, int rank, ncclConfig_t* config) {
+  const char* name = "ncclCommInitRankConfig";
+  const ncclConfig_t usual = NCCL_CONFIG_INITIALIZER;
+  const ncclConfig_t& chosen = config != nullptr ? *config : usual;
+  if (chosen.magic != usual.magic)
+    return refuse({ncclInvalidArgument, std::string(name) + ": config was not made with NCCL_CONFIG_INITIALIZER"});
+  if (chosen.blocking != NCCL_CONFIG_UNDEF_INT && chosen.blocking != 0 && chosen.blocking != 1)
+    return refuse({ncclInvalidArgument, std::string(name) + ": blocking is " + std::to_string(chosen.blocking) + ", neither 0 nor 1"});
+  return init_rank(name, comm, nranks, commId, rank, chosen.blocking != 0);
 }
 
 ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
@@ -127,8 +147,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
   const Communicator communicator = find_communicator(comm);
   if (communicator == nullptr) return report(no_communicator("ncclCommGetAsyncError"));
   if (asyncError == nullptr) return report(null_argument("ncclCommGetAsyncError", "asyncError"), communicator);
-  const auto clique = clique_of(communicator);
-  *asyncError = clique != nullptr ? clique->state().code : ncclInProgress;
+  *asyncError = state_of(communicator).code;
   return ncclSuccess;
 }
 
@@ -164,8 +183,7 @@ const char* ncclGetErrorString(ncclResult_t result) {
 const char* ncclGetLastError(ncclComm_t comm) {
   const Communicator communicator = find_communicator(comm);
   if (communicator == nullptr) return last_error("");
-  const auto clique = clique_of(communicator);
-  const std::string shared = clique != nullptr ? clique->state().text : "";
+  const std::string shared = state_of(communicator).text;
   const std::lock_guard lock(communicator->mutex);
   return last_error(!communicator->error.empty() ? communicator->error : shared);
 }

@@ -52,6 +52,12 @@ std::shared_ptr<Clique> clique_of(const Communicator& communicator) {
   return communicator->clique;
 }
 
+Verdict state_of(const Communicator& communicator) {
+  if (const auto clique = clique_of(communicator); clique != nullptr) return clique->state();
+  const std::lock_guard lock(communicator->mutex);
+  return communicator->never_met.ok() ? Verdict{ncclInProgress, ""} : communicator->never_met;
+}
+
 ncclResult_t report(const Verdict& verdict, const Communicator& communicator) {
   if (verdict.ok()) return ncclSuccess;
   remember_error(verdict.text);

@@ -8,13 +8,19 @@
 
 #include "clique.h"
 
+namespace lockstep::sim::nccl {
+class Entrance;
+}
+
 struct ncclComm {
   int ranks = 1;
   int rank = 0;
   int device = 0;
 
   mutable std::mutex mutex;
-  std::shared_ptr<lockstep::sim::nccl::Clique> clique;  // null until all ranks have met
+  std::shared_ptr<lockstep::sim::nccl::Clique> clique;      // null until all ranks have met
+  std::shared_ptr<lockstep::sim::nccl::Entrance> entrance;  // while it is made beside its caller
+  lockstep::sim::nccl::Verdict never_met;                   // why a communicator that is made so has no clique
   bool finalized = false;
   std::string error;                                          // the last refusal of this rank's calls
   std::map<std::pair<int, bool>, cudaStream_t> side_streams;  // for sends and receives of one group, by (peer, sends)
@@ -31,6 +37,8 @@ void remove_communicator(ncclComm_t handle);
 
 // The clique, once all ranks have met.
 std::shared_ptr<Clique> clique_of(const Communicator& communicator);
+// What there is to say of one as a whole: in progress, the state of its clique, or why it has none.
+Verdict state_of(const Communicator& communicator);
 
 // Makes a device current and restores the former one.
 class CurrentDevice {

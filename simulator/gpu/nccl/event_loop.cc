@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -26,6 +27,7 @@ void EventLoop::stop() {
   post([] {});
   thread_.join();
   watches_.clear();
+  later_.clear();
 }
 
 void EventLoop::post(std::function<void()> work) {
@@ -38,6 +40,14 @@ void EventLoop::post(std::function<void()> work) {
   if (!first) return;
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = write(bell_.get(), &one, sizeof(one));
+}
+
+void EventLoop::post_at(Clock::time_point when, std::function<void()> work) { later_.emplace(when, std::move(work)); }
+
+int EventLoop::milliseconds_to_wait() const {
+  if (later_.empty()) return -1;
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(later_.begin()->first - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left + 1, 0, 60000));
 }
 
 void EventLoop::watch(int descriptor, short events, std::function<void(short)> ready) {
@@ -67,7 +77,7 @@ void EventLoop::run() {
   while (!stopping_) {
     descriptors.assign(1, {bell_.get(), POLLIN, 0});
     for (const auto& [descriptor, watch] : watches_) descriptors.push_back({descriptor, watch.events, 0});
-    if (poll(descriptors.data(), descriptors.size(), -1) < 0) continue;  // a signal
+    if (poll(descriptors.data(), descriptors.size(), milliseconds_to_wait()) < 0) continue;  // a signal
     if (descriptors[0].revents != 0) {
       std::uint64_t rings = 0;
       [[maybe_unused]] const auto got = read(bell_.get(), &rings, sizeof(rings));
@@ -85,6 +95,7 @@ void EventLoop::run() {
       }
     }
     work_off();
+    while (!later_.empty() && later_.begin()->first <= Clock::now()) later_.extract(later_.begin()).mapped()();
   }
   work_off();  // ranks that have just left say so, or others would think that they died
 }

@@ -24,6 +24,7 @@ class EventLoop {
 
   // From any thread; runs soon, in the order of the calls.
   void post(std::function<void()> work);
+  void post_at(Clock::time_point when, std::function<void()> work);  // on the network thread only
 
   // On the network thread only. `ready` gets poll's events; the loop keeps it until `unwatch`.
   void watch(int descriptor, short events, std::function<void(short)> ready);
@@ -37,12 +38,14 @@ class EventLoop {
   };
   void run();
   void work_off();
+  int milliseconds_to_wait() const;
 
   Socket bell_;  // an eventfd
   std::mutex mutex_;
   std::vector<std::function<void()>> posted_;  // guarded by mutex_
   std::atomic<bool> stopping_{false};
   std::map<int, Watch> watches_;
+  std::multimap<Clock::time_point, std::function<void()>> later_;
   std::thread thread_;
 };
 

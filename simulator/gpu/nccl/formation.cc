@@ -10,7 +10,9 @@ namespace lockstep::sim::nccl {
 
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(60);
+constexpr auto kPatience = std::chrono::seconds(60);  // for processes that have just been here
+
+Patience at_most(const Patience& given) { return {std::min(given.until, Clock::now() + kPatience), given.cancelled}; }
 
 // Ranks of one process are one member, unless they were told not to share memory.
 std::vector<int> members_of(const Table& table) {
@@ -42,10 +44,10 @@ Formations& formations() {
 Formation::Formation(const IdContent& id, const Table& table, int member)
     : id_(id), table_(table), member_(member), members_(members_of(table)) {}
 
-void Formation::connect() {
+void Formation::connect(const Patience& given) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(connected_, true)) return;
-  const auto deadline = Clock::now() + kPatience;
+  const Patience patience = at_most(given);
   for (std::size_t rank = 0; rank < members_.size() && verdict_.ok(); ++rank) {
     const int other = members_[rank];
     if (other != static_cast<int>(rank) || other <= member_) continue;
@@ -55,23 +57,20 @@ void Formation::connect() {
     hello.serial = id_.serial;
     hello.from = member_;
     hello.to = other;
-    Socket socket;
-    verdict_ = connect_to(table_.seats[rank].address, deadline, &socket);
-    if (verdict_.ok()) verdict_ = send_all(socket, &hello, sizeof(hello), deadline);
+    verdict_ = say_hello(table_.seats[rank].address, id_.key, patience, &hello, &connections_[other]);
     if (!verdict_.ok()) verdict_ = {ncclRemoteError, "rank " + std::to_string(other) + " can't be reached: " + verdict_.text};
-    connections_[other] = std::move(socket);
   }
 }
 
-Verdict Formation::complete(std::shared_ptr<Clique>* clique) {
+Verdict Formation::complete(const Patience& given, std::shared_ptr<Clique>* clique) {
   const std::lock_guard lock(mutex_);
   if (!std::exchange(done_, true)) {
     const bool all_here = std::all_of(members_.begin(), members_.end(), [this](int member) { return member == member_; });
-    const auto deadline = Clock::now() + kPatience;
+    const Patience patience = at_most(given);
     for (std::size_t rank = 0; rank < members_.size() && verdict_.ok(); ++rank) {
       const int other = members_[rank];
       if (other != static_cast<int>(rank) || other >= member_) continue;
-      verdict_ = lobby().take_peer(id_, other, member_, deadline, &connections_[other]);
+      verdict_ = lobby().take_peer(id_, other, member_, patience, &connections_[other]);
     }
     if (verdict_.ok() && all_here && table_.direct) {
       clique_ = std::make_shared<DirectClique>(static_cast<int>(members_.size()), table_.allowed);
@@ -104,7 +103,12 @@ void leave_formation(const IdContent& id, const Table& table, int rank) {
   Formations& all = formations();
   const std::lock_guard lock(all.mutex);
   const auto found = all.open.find({id.process, id.serial, member});
-  if (found != all.open.end() && --found->second.second == 0) all.open.erase(found);
+  if (found == all.open.end() || --found->second.second > 0) return;
+  all.open.erase(found);
+  const bool more = std::any_of(all.open.begin(), all.open.end(), [&id](const auto& other) {
+    return std::get<0>(other.first) == id.process && std::get<1>(other.first) == id.serial;
+  });
+  if (!more) lobby().forget(id.process, id.serial);
 }
 
 }  // namespace lockstep::sim::nccl

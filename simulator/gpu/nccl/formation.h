@@ -14,8 +14,8 @@ class Formation {
  public:
   Formation(const IdContent& id, const Table& table, int member);
 
-  void connect();  // to members behind this one
-  Verdict complete(std::shared_ptr<Clique>* clique);
+  void connect(const Patience& patience);  // to members behind this one
+  Verdict complete(const Patience& patience, std::shared_ptr<Clique>* clique);
 
  private:
   std::mutex mutex_;
@@ -26,7 +26,7 @@ class Formation {
   bool connected_ = false;
   bool done_ = false;
   Verdict verdict_;
-  std::map<int, Socket> connections_;
+  std::map<int, Link> connections_;
   std::shared_ptr<Clique> clique_;
 };
 

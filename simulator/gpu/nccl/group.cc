@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "formation.h"
+#include "entrance.h"
 
 namespace lockstep::sim::nccl {
 
@@ -22,10 +22,13 @@ Group& group() {
   return open;
 }
 
+Verdict not_met() { return {ncclInvalidUsage, "the ranks of the communicator have not met (ncclCommGetAsyncError says when they have)"}; }
+
 ncclResult_t issue_collective(const Call& call) {
   const Communicator& communicator = call.communicator;
   const CurrentDevice current(communicator->device);
   const auto clique = clique_of(communicator);
+  if (clique == nullptr) return report(not_met(), communicator);
   return report(clique->collective(communicator->rank, std::get<CollectiveCall>(call.what), call.stream), communicator);
 }
 
@@ -55,6 +58,7 @@ ncclResult_t issue_transfers(const std::vector<const Call*>& calls) {
   const cudaStream_t stream = calls.front()->stream;
   const CurrentDevice current(communicator->device);
   const auto clique = clique_of(communicator);
+  if (clique == nullptr) return report(not_met(), communicator);
   ncclResult_t first = ncclSuccess;
   const auto note = [&](const Verdict& verdict) {
     const ncclResult_t code = report(verdict, communicator);
@@ -111,50 +115,6 @@ ncclResult_t issue_all(const std::vector<Call>& calls) {
 }
 
 }  // namespace
-
-// Each step is taken for all entries before the next one is taken for any: ranks that one thread brings in do not wait for each other.
-ncclResult_t enter_all(const std::vector<Entry>& entries) {
-  struct Entering {
-    Joining joining;
-    Verdict verdict;
-    Table table;
-    std::shared_ptr<Formation> formation;
-  };
-  std::vector<Entering> all;
-  for (const Entry& entry : entries) {
-    all.push_back({Joining(entry.id), {}, {}, nullptr});
-    all.back().joining.join(entry.communicator->ranks, entry.communicator->rank, entry.communicator->device);
-  }
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    Entering& one = all[i];
-    one.verdict = one.joining.wait(&one.table);
-    if (!one.verdict.ok()) continue;
-    if (one.joining.id().process == own_process())
-      forget_meeting(one.joining.id().serial);  // a refused one stays, for those that come late
-    one.formation = find_formation(one.joining.id(), one.table, entries[i].communicator->rank);
-    one.formation->connect();
-  }
-  ncclResult_t first = ncclSuccess;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const Entry& entry = entries[i];
-    Entering& one = all[i];
-    std::shared_ptr<Clique> clique;
-    if (one.verdict.ok()) {
-      one.verdict = one.formation->complete(&clique);
-      leave_formation(one.joining.id(), one.table, entry.communicator->rank);
-    }
-    if (one.verdict.ok()) {
-      const std::lock_guard lock(entry.communicator->mutex);
-      entry.communicator->clique = clique;
-    } else {
-      remove_communicator(entry.communicator.get());
-      *entry.place = nullptr;
-    }
-    const ncclResult_t code = report(one.verdict);
-    if (first == ncclSuccess) first = code;
-  }
-  return first;
-}
 
 ncclResult_t enter(const Entry& entry) {
   Group& open = group();

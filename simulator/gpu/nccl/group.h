@@ -4,16 +4,9 @@
 #include <variant>
 #include <vector>
 
-#include "communicator.h"
+#include "entrance.h"
 
 namespace lockstep::sim::nccl {
-
-// A rank's way into a communicator. `place` is the caller's variable: set to null when the ranks do not meet.
-struct Entry {
-  ncclUniqueId id;
-  Communicator communicator;
-  ncclComm_t* place;
-};
 
 struct Call {
   Communicator communicator;
@@ -26,8 +19,6 @@ ncclResult_t enter(const Entry& entry);
 ncclResult_t issue(const Call& call);
 // A refused call inside a group spoils the group: its end issues nothing and returns the first refusal.
 ncclResult_t refuse(const Verdict& verdict, const Communicator& communicator = nullptr);
-
-ncclResult_t enter_all(const std::vector<Entry>& entries);
 
 ncclResult_t start_group();
 ncclResult_t end_group();

@@ -1,53 +1,48 @@
 // The process's listening socket. Every connection from another process begins here with a few words about what it is for: a rank that
-// joins the meeting of an id made here, or one end of a connection between two members of a communicator.
+// joins the meeting of an id made here, or one end of a connection between two members of a communicator. Who does not prove that it has
+// the id (greeting.h) is not let in; who says nothing waits beside the others, for a while, and takes nothing but a descriptor.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <tuple>
+#include <utility>
 
+#include "greeting.h"
 #include "meeting.h"
-#include "socket.h"
 
 namespace lockstep::sim::nccl {
-
-// The first words on a connection. Process and serial are the id's: who does not know it is not let in.
-struct Hello {
-  enum class Kind : std::uint32_t { join = 0x4c53'4a01, peer };
-  Kind kind = Kind::join;
-  std::int32_t ranks = 0;
-  std::uint64_t process = 0;
-  std::uint64_t serial = 0;
-  std::int32_t from = 0;  // join: the rank; peer: the member
-  std::int32_t to = 0;    // peer: the member that is meant
-  std::uint64_t seat_process = 0;
-  std::uint32_t seat_ip = 0;
-  std::uint32_t seat_port = 0;
-  std::int64_t seat_device = 0;
-};
-static_assert(sizeof(Hello) == 56);
 
 class Lobby {
  public:
   // Listens, from the first call on.
   Verdict open(Address* address);
+  // The key of an id that ranks here have or will have a part in, until they have met.
+  void learn(std::uint64_t process, std::uint64_t serial, const std::string& key);
+  void forget(std::uint64_t process, std::uint64_t serial);
   // The connection that a member of the id's communicator has made to another one here.
-  Verdict take_peer(const IdContent& id, int from, int to, Clock::time_point deadline, Socket* socket);
+  Verdict take_peer(const IdContent& id, int from, int to, const Patience& patience, Link* link);
 
  private:
   struct Guest;
+  void listen_again();
   void accept_all();
+  void dismiss(const std::shared_ptr<Guest>& guest);
   void read_hello(const std::shared_ptr<Guest>& guest);
-  void join(const std::shared_ptr<Guest>& guest);
+  void join(const std::shared_ptr<Guest>& guest, const std::string& key);
+  std::string key_of(const Hello& hello);  // empty: not known here
 
   std::mutex mutex_;
   std::condition_variable arrived_;
   Socket listener_;
   Address address_;
-  std::map<std::tuple<std::uint64_t, std::uint64_t, int, int>, Socket> peers_;  // process, serial, from, to
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> keys_;       // by process and serial
+  std::map<std::tuple<std::uint64_t, std::uint64_t, int, int>, Link> peers_;  // process, serial, from, to
+  std::deque<std::shared_ptr<Guest>> guests_;                                 // that have not said yet what they came for; oldest first
 };
 
 Lobby& lobby();
@@ -56,15 +51,16 @@ Lobby& lobby();
 class Joining {
  public:
   explicit Joining(const ncclUniqueId& id);
-  void join(int ranks, int rank, int device);
-  Verdict wait(Table* table);  // until all have come, or one of them or the maker of the id has gone
+  void join(int ranks, int rank, int device, const Patience& patience);
+  Verdict wait(Table* table, const Patience& patience);  // until all have come, or one of them or the maker of the id has gone
   const IdContent& id() const { return id_; }
 
  private:
   IdContent id_;
   Verdict verdict_;
   std::shared_ptr<Meeting> meeting_;
-  Socket socket_;
+  Hello hello_;
+  Link link_;
 };
 
 }  // namespace lockstep::sim::nccl

@@ -1,5 +1,6 @@
 #include "meeting.h"
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +8,7 @@
 #include <random>
 
 #include "lobby.h"
+#include "sha256.h"
 
 namespace lockstep::sim::nccl {
 
@@ -28,7 +30,9 @@ bool is_set(const char* variable) {
   return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
 }
 
-constexpr const char* kFormat = "lockstep:%016llx:%llx:%08x:%04x";
+constexpr const char* kFormat = "lockstep:%016llx:%llx:%08x:%04x:%s";
+constexpr const char* kReadFormat = "lockstep:%16llx:%16llx:%8x:%4x:%32[0-9a-f]";
+constexpr std::size_t kKeyDigits = 32;
 
 }  // namespace
 
@@ -89,9 +93,18 @@ void Meeting::complete() {
   conclude();
 }
 
-Verdict Meeting::wait(Table* table) {
+std::string Meeting::missing() const {
+  std::string names;
+  for (std::size_t rank = 0; rank < table_.seats.size(); ++rank)
+    if (table_.seats[rank].process == 0) names += (names.empty() ? "rank " : ", rank ") + std::to_string(rank);
+  return names;
+}
+
+Verdict Meeting::wait(Table* table, const Patience& patience) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return over_; });
+  while (!changed_.wait_until(lock, patience.next_look(), [this] { return over_; })) {
+    if (patience.over()) refuse(ncclRemoteError, missing() + " did not come to meet the others in time");
+  }
   *table = table_;
   return verdict_;
 }
@@ -121,8 +134,10 @@ bool read_id(const ncclUniqueId& id, IdContent* content) {
   unsigned long long serial = 0;
   unsigned ip = 0;
   unsigned port = 0;
-  if (std::sscanf(text.c_str(), kFormat, &process, &serial, &ip, &port) != 4 || process == 0 || port > 65535) return false;
-  *content = {process, serial, {ip, static_cast<std::uint16_t>(port)}};
+  std::array<char, kKeyDigits + 1> key{};
+  if (std::sscanf(text.c_str(), kReadFormat, &process, &serial, &ip, &port, key.data()) != 5 || process == 0) return false;
+  *content = {process, serial, {ip, static_cast<std::uint16_t>(port)}, key.data()};
+  if (content->key.size() != kKeyDigits) return false;
   return true;
 }
 
@@ -134,9 +149,11 @@ Verdict new_unique_id(bool listening, ncclUniqueId* id) {
   Meetings& all = meetings();
   const std::lock_guard lock(all.mutex);
   const std::uint64_t serial = all.made++;
+  const std::string key = hexadecimal(random_bytes(kKeyDigits / 2));
+  if (listening) lobby().learn(own_process(), serial, key);
   *id = {};
   std::snprintf(id->internal, sizeof(id->internal), kFormat, static_cast<unsigned long long>(own_process()),
-                static_cast<unsigned long long>(serial), address.ip, static_cast<unsigned>(address.port));
+                static_cast<unsigned long long>(serial), address.ip, static_cast<unsigned>(address.port), key.c_str());
   all.open[serial] = std::make_shared<Meeting>();
   return {};
 }

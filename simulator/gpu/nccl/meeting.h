@@ -39,8 +39,8 @@ class Meeting {
   void join(int ranks, int rank, const Seat& seat);
   // The rank has gone before all had come.
   void withdraw(int rank);
-  // Waits for all ranks.
-  Verdict wait(Table* table);
+  // Waits for all ranks; who loses patience ends the meeting for all, with the names of those who had not come.
+  Verdict wait(Table* table, const Patience& patience);
   // Called once, when all have come or it was refused; at once if that is so already.
   void when_over(std::function<void(const Verdict&, const Table&)> tell);
 
@@ -48,6 +48,7 @@ class Meeting {
   void refuse(ncclResult_t code, const std::string& text);
   void complete();
   void conclude();
+  std::string missing() const;
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -58,11 +59,13 @@ class Meeting {
   std::vector<std::function<void(const Verdict&, const Table&)>> listeners_;
 };
 
-// An id's content: which process made it, its how-manieth it is, where that process listens (port 0: nowhere, it is for itself only).
+// An id's content: which process made it, its how-manieth it is, where that process listens (port 0: nowhere, it is for itself only), and a
+// secret that all who have the id share, as NCCL's own ids have one: connections begin with a proof of it (greeting.h).
 struct IdContent {
   std::uint64_t process = 0;
   std::uint64_t serial = 0;
   Address address;
+  std::string key;
 };
 bool read_id(const ncclUniqueId& id, IdContent* content);
 std::uint64_t own_process();  // a random number

@@ -77,10 +77,10 @@ MessageClique::MessageClique(std::vector<int> members, int own, AlgorithmChoice 
 
 MessageClique::~MessageClique() = default;
 
-void MessageClique::start(std::map<int, Socket> connections) {
+void MessageClique::start(std::map<int, Link> connections) {
   std::vector<std::shared_ptr<Tcp>> links;
-  for (auto& [other, socket] : connections) {
-    links.push_back(std::make_shared<Tcp>(std::move(socket), size(), other));
+  for (auto& [other, link] : connections) {
+    links.push_back(std::make_shared<Tcp>(std::move(link), size(), other));
     ways_[other] = links.back();
   }
   network().post([self = shared_from_this(), links] {

@@ -33,7 +33,7 @@ class MessageClique : public Clique, public Receiver, public Post, public std::e
   ~MessageClique() override;
 
   // The connections to the other members, by member. Before the first call.
-  void start(std::map<int, Socket> connections);
+  void start(std::map<int, Link> connections);
 
   Verdict collective(int rank, const CollectiveCall& call, cudaStream_t stream) override;
   Verdict transfer(int rank, const TransferCall& call, cudaStream_t stream) override;

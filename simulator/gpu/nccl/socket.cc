@@ -30,12 +30,12 @@ sockaddr_in native(const Address& address) {
 }
 
 // Waits until the socket can be read or written.
-Verdict wait_for(const Socket& socket, short events, Clock::time_point deadline, const std::string& what) {
+Verdict wait_for(const Socket& socket, short events, const Patience& patience, const std::string& what) {
   while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return {ncclRemoteError, what + ": no answer in time"};
+    if (patience.over()) return {ncclRemoteError, what + ": no answer in time"};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(patience.next_look() - Clock::now()).count();
     pollfd one{socket.get(), events, 0};
-    const int ready = poll(&one, 1, static_cast<int>(std::min<std::int64_t>(left, 1000)));
+    const int ready = poll(&one, 1, static_cast<int>(left) + 1);
     if (ready > 0) return {};
     if (ready < 0 && errno != EINTR) return system_error(what);
   }
@@ -87,14 +87,14 @@ Verdict listen_on(std::uint32_t ip, Socket* socket, Address* address) {
   return {};
 }
 
-Verdict connect_to(const Address& address, Clock::time_point deadline, Socket* socket) {
+Verdict connect_to(const Address& address, const Patience& patience, Socket* socket) {
   const std::string what = "connecting to " + address.text();
   Socket fresh(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fresh) return system_error("socket");
   const sockaddr_in there = native(address);
   if (connect(fresh.get(), reinterpret_cast<const sockaddr*>(&there), sizeof(there)) != 0) {
     if (errno != EINPROGRESS && errno != EINTR) return system_error(what);
-    if (Verdict ready = wait_for(fresh, POLLOUT, deadline, what); !ready.ok()) return ready;
+    if (Verdict ready = wait_for(fresh, POLLOUT, patience, what); !ready.ok()) return ready;
     int error = 0;
     socklen_t size = sizeof(error);
     getsockopt(fresh.get(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -106,7 +106,7 @@ Verdict connect_to(const Address& address, Clock::time_point deadline, Socket* s
   return {};
 }
 
-Verdict send_all(const Socket& socket, const void* data, std::size_t bytes, Clock::time_point deadline) {
+Verdict send_all(const Socket& socket, const void* data, std::size_t bytes, const Patience& patience) {
   const auto* at = static_cast<const std::byte*>(data);
   while (bytes > 0) {
     const auto sent = send(socket.get(), at, bytes, MSG_NOSIGNAL);
@@ -114,7 +114,7 @@ Verdict send_all(const Socket& socket, const void* data, std::size_t bytes, Cloc
       at += sent;
       bytes -= static_cast<std::size_t>(sent);
     } else if (again()) {
-      if (Verdict ready = wait_for(socket, POLLOUT, deadline, "sending"); !ready.ok()) return ready;
+      if (Verdict ready = wait_for(socket, POLLOUT, patience, "sending"); !ready.ok()) return ready;
     } else {
       return system_error("sending");
     }
@@ -122,7 +122,7 @@ Verdict send_all(const Socket& socket, const void* data, std::size_t bytes, Cloc
   return {};
 }
 
-Verdict receive_all(const Socket& socket, void* data, std::size_t bytes, Clock::time_point deadline) {
+Verdict receive_all(const Socket& socket, void* data, std::size_t bytes, const Patience& patience) {
   auto* at = static_cast<std::byte*>(data);
   while (bytes > 0) {
     const auto got = recv(socket.get(), at, bytes, 0);
@@ -132,7 +132,7 @@ Verdict receive_all(const Socket& socket, void* data, std::size_t bytes, Clock::
     } else if (got == 0) {
       return {ncclRemoteError, "the other end has closed the connection"};
     } else if (again()) {
-      if (Verdict ready = wait_for(socket, POLLIN, deadline, "waiting for an answer"); !ready.ok()) return ready;
+      if (Verdict ready = wait_for(socket, POLLIN, patience, "waiting for an answer"); !ready.ok()) return ready;
     } else {
       return system_error("receiving");
     }

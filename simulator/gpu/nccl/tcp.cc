@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "event_loop.h"
+#include "printable.h"
 
 namespace lockstep::sim::nccl {
 
@@ -18,7 +19,14 @@ constexpr std::size_t kMostBody = kChunkBytes;
 
 bool again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
-std::size_t size_of(const FrameHeader& header) { return sizeof(header) + header.bytes; }
+std::size_t size_of(const FrameHeader& header) { return sizeof(header) + header.bytes + sizeof(std::uint64_t); }
+
+std::uint64_t tag_of(const SipKey& key, std::uint64_t number, const FrameHeader& header, const Chunk& body) {
+  SipHash hash(key);
+  hash.words(&number, 1);
+  hash.words(&header, sizeof(header) / 8);
+  return body != nullptr ? hash.finish(body->data(), body->size()) : hash.finish(nullptr);
+}
 
 }  // namespace
 
@@ -63,7 +71,8 @@ void Tcp::tell(const Note& note) {
 
 void Tcp::put(const FrameHeader& header, Chunk body) {
   if (!socket_ || closing_) return;
-  outgoing_.push_back({header, std::move(body)});
+  const std::uint64_t tag = tag_of(sends_, sent_++, header, body);
+  outgoing_.push_back({header, std::move(body), tag});
   if (!writing_) write_some();
 }
 
@@ -88,9 +97,10 @@ void Tcp::write_some() {
       skip -= skipped;
       if (bytes > skipped) pieces[used++] = {const_cast<std::byte*>(static_cast<const std::byte*>(data)) + skipped, bytes - skipped};
     };
-    for (auto frame = outgoing_.begin(); frame != outgoing_.end() && used + 2 <= pieces.size(); ++frame) {
+    for (auto frame = outgoing_.begin(); frame != outgoing_.end() && used + 3 <= pieces.size(); ++frame) {
       add(&frame->header, sizeof(frame->header));
       if (frame->body != nullptr) add(frame->body->data(), frame->body->size());
+      add(&frame->tag, sizeof(frame->tag));
     }
     msghdr message{};
     message.msg_iov = pieces.data();
@@ -123,8 +133,11 @@ void Tcp::read_some() {
     if (read_ < sizeof(header_)) {
       to = reinterpret_cast<std::byte*>(&header_) + read_;
       wanted = sizeof(header_) - read_;
+    } else if (const std::size_t of_body = read_ - sizeof(header_); of_body < header_.bytes) {
+      to = body_->data() + of_body;
+      wanted = header_.bytes - of_body;
     } else {
-      to = body_->data() + (read_ - sizeof(header_));
+      to = reinterpret_cast<std::byte*>(&tag_) + (of_body - header_.bytes);
       wanted = size_of(header_) - read_;
     }
     if (wanted > 0) {
@@ -145,6 +158,7 @@ void Tcp::read_some() {
     if (read_ < size_of(header_)) continue;
     read_ = 0;
     ++frames;
+    if (tag_ != tag_of(receives_, received_++, header_, body_)) return end("a message on its connection was not its own");
     if (!dispatch()) return end("it does not speak our language");
   }
 }
@@ -154,7 +168,7 @@ bool Tcp::dispatch() {
   const auto is_rank = [this](std::int32_t rank) { return rank >= 0 && rank < ranks_; };
   if (header_.lane > static_cast<std::uint32_t>(LaneKind::transfer) || !is_rank(header_.from) || !is_rank(header_.to)) return false;
   const Lane lane{static_cast<LaneKind>(header_.lane), header_.from, header_.to};
-  const auto text = [&body] { return std::string(reinterpret_cast<const char*>(body->data()), body->size()); };
+  const auto text = [&body] { return printable({reinterpret_cast<const char*>(body->data()), body->size()}); };
   switch (header_.kind) {
     case FrameHeader::Kind::data:
       receiver_->deliver(lane, body);

@@ -1,10 +1,12 @@
 // Messages between processes: frames on one TCP connection for each pair of them. A peer that dies is the end of its connection.
+// Each frame ends with a tag of its number and bytes under the connection's key (greeting.h): one that another process put into the
+// connection, or that came twice, ends it.
 #pragma once
 
 #include <deque>
 #include <memory>
 
-#include "socket.h"
+#include "greeting.h"
 #include "transport.h"
 
 namespace lockstep::sim::nccl {
@@ -25,7 +27,8 @@ static_assert(sizeof(FrameHeader) == 32);
 class Tcp : public Transport, public std::enable_shared_from_this<Tcp> {
  public:
   // `ranks` of the communicator; `member` is the other end's number, as the receiver counts.
-  Tcp(Socket socket, int ranks, int member) : socket_(std::move(socket)), ranks_(ranks), member_(member) {}
+  Tcp(Link link, int ranks, int member)
+      : socket_(std::move(link.socket)), sends_(link.sends), receives_(link.receives), ranks_(ranks), member_(member) {}
 
   // Frames go to the receiver from now on, until the connection ends; it is kept alive until then.
   void start(const std::shared_ptr<Receiver>& receiver);
@@ -40,6 +43,7 @@ class Tcp : public Transport, public std::enable_shared_from_this<Tcp> {
   struct Frame {
     FrameHeader header;
     Chunk body;
+    std::uint64_t tag = 0;
   };
   void put(const FrameHeader& header, Chunk body);
   void write_some();
@@ -49,6 +53,8 @@ class Tcp : public Transport, public std::enable_shared_from_this<Tcp> {
   void watch_for_writing(bool yes);
 
   Socket socket_;
+  const SipKey sends_, receives_;
+  std::uint64_t sent_ = 0, received_ = 0;  // frames
   const int ranks_;
   const int member_;
   Receiver* receiver_ = nullptr;  // kept by the watch on the socket
@@ -61,6 +67,7 @@ class Tcp : public Transport, public std::enable_shared_from_this<Tcp> {
   FrameHeader header_;
   std::size_t read_ = 0;  // of the frame that is coming
   Chunk body_;
+  std::uint64_t tag_ = 0;
 };
 
 }  // namespace lockstep::sim::nccl

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
 
 namespace lockstep {
 namespace {
@@ -84,7 +85,7 @@ void Sha256::update(const void* data, std::size_t bytes) {
   }
 }
 
-std::string Sha256::hex() {
+Digest Sha256::digest() {
   // Padding: a one bit, zeros, and the length in bits as the last 8 bytes of a block.
   const std::uint64_t bits = length_ * 8;
   const unsigned char one = 0x80, zero = 0;
@@ -94,11 +95,59 @@ std::string Sha256::hex() {
   for (int i = 0; i < 8; ++i) length[i] = static_cast<unsigned char>(bits >> (56 - 8 * i));
   update(length, sizeof length);
 
+  Digest bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(state_[i / 4] >> (24 - 8 * (i % 4)));
+  return bytes;
+}
+
+std::string Sha256::hex() {
+  const Digest bytes = digest();
+  return hexadecimal({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+Digest hmac_sha256(std::string_view key, std::string_view message) {
+  std::array<unsigned char, 64> padded{};
+  if (key.size() <= padded.size()) {
+    std::copy(key.begin(), key.end(), padded.begin());
+  } else {
+    Sha256 shortened;
+    shortened.update(key.data(), key.size());
+    const Digest digest = shortened.digest();
+    std::copy(digest.begin(), digest.end(), padded.begin());
+  }
+  const auto hash = [&padded](unsigned char pad, const void* data, std::size_t bytes) {
+    std::array<unsigned char, 64> block = padded;
+    for (unsigned char& byte : block) byte ^= pad;
+    Sha256 sha;
+    sha.update(block.data(), block.size());
+    sha.update(data, bytes);
+    return sha.digest();
+  };
+  const Digest inner = hash(0x36, message.data(), message.size());
+  return hash(0x5c, inner.data(), inner.size());
+}
+
+bool same(const Digest& a, const Digest& b) {
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
+  return difference == 0;
+}
+
+std::string hexadecimal(std::string_view bytes) {
   std::string text;
-  for (const std::uint32_t word : state_) {
-    for (int shift = 28; shift >= 0; shift -= 4) text += "0123456789abcdef"[(word >> shift) & 15];
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += "0123456789abcdef"[byte >> 4];
+    text += "0123456789abcdef"[byte & 15];
   }
   return text;
+}
+
+std::string random_bytes(std::size_t count) {
+  std::string bytes;
+  std::random_device random;  // getrandom or the processor's, never a seed of our own
+  while (bytes.size() < count) bytes += static_cast<char>(random() & 255);
+  return bytes;
 }
 
 }  // namespace lockstep
