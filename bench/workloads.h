@@ -68,9 +68,9 @@ inline Array labels(const Workload& what, std::int64_t samples) {
 }
 
 // Logical GPUs of one card that share what memory there is.
-inline MirroredStrategy logical_gpus(int replicas) {
+inline MirroredStrategy logical_gpus(int replicas, const CrossDeviceOpsName& ops = {}) {
   const std::int64_t limit = std::min<std::int64_t>(8192, 15000 / replicas);
-  return MirroredStrategy(split_gpu(0, std::vector<std::int64_t>(static_cast<std::size_t>(replicas), limit)));
+  return MirroredStrategy(split_gpu(0, std::vector<std::int64_t>(static_cast<std::size_t>(replicas), limit)), ops);
 }
 
 }  // namespace lockstep::bench

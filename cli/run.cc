@@ -82,6 +82,8 @@ void add_seeing_words(CLI::App& run, RunOptions& options) {
       ->capture_default_str()
       ->needs(trace);
   run.add_flag("--check-mirrored", options.check_mirrored, "Compare all replicas' variables after every step");
+  run.add_option("--flip-bit", options.flip_bit, "A test of the checks: break one replica's copy of a variable after that step")
+      ->check(bit_to_flip());
   auto* json = run.add_flag("--json", options.json, "A line of JSON an epoch instead of progress");
   run.add_flag("--verbose", options.verbose, "After every epoch a line for each replica: samples, loss, time by phase, memory")
       ->excludes(json);

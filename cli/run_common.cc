@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "ends_in.h"
+#include "lockstep/flipped_bit.h"
 #include "run_report.h"
 #include "workers.h"
 
@@ -135,11 +136,11 @@ void report(const RunOptions& options, const Model& model, const History& histor
     fmt::print(
         "{{\"summary\": {{\"replicas\": {}, \"all_reduce\": \"{}\", \"val_accuracy\": {:.6g}, \"seconds\": {:.3f}, \"steps\": {}, "
         "\"training_seconds\": {:.6f}, \"samples_per_second\": {:.6g}, \"replicas_identical\": {}, \"first_step_seconds\": {:.3f}, "
-        "\"phase_seconds\": {}, \"checksums\": [{}]}}}}\n",
+        "\"phase_seconds\": {}, \"phases_did\": {}, \"checksums\": [{}]}}}}\n",
         model.strategy().num_replicas_in_sync(), model.strategy().cross_device_ops(),
         history.history.count("val_accuracy") ? history.last("val_accuracy") : 0.0, seconds, history.steps, history.training_seconds,
         history.training_seconds > 0 ? static_cast<double>(history.samples) / history.training_seconds : 0.0, identical, times.first_step,
-        json_of_phases(phases), sums);
+        json_of_phases(phases), json_of_work(replica_reports(model)), sums);
     return;
   }
   if (interrupted) fmt::print("Stopped by Ctrl-C after {} steps.\n", model.iterations());
@@ -152,6 +153,7 @@ void report(const RunOptions& options, const Model& model, const History& histor
                times.first_step);
   }
   fmt::print("{}\n", compared_copies(checksums, model.strategy().num_replicas_in_sync()));
+  fmt::print("\n{}", table_of_work(replica_reports(model)));
   if (!options.trace.empty())
     say_traced(options, model);  // has the same table, of the steps it recorded
   else
@@ -186,6 +188,7 @@ Strategy one_device(const RunOptions& options) {
 }  // namespace
 
 Strategy make_strategy(const RunOptions& options) {
+  if (!options.flip_bit.empty()) setenv("LOCKSTEP_FLIP_BIT", options.flip_bit.c_str(), 1);
   if (options.strategy == "one-device") return one_device(options);
   // A virtual machine has as many GPUs as it is told before its first use; real ones do not look at this.
   if (options.gpus > 0) setenv("LOCKSTEP_SIM_GPUS", std::to_string(options.gpus).c_str(), 0);
@@ -220,7 +223,11 @@ std::int64_t global_batch(const RunOptions& options, const Strategy& strategy, s
 
 Model make_or_load(const RunOptions& options, const Strategy& strategy, const std::function<Model()>& make, const Shape& sample) {
   return strategy.scope([&] {
-    if (options.load.empty()) return make();
+    if (options.load.empty()) {
+      Model model = make();
+      if (!options.flip_bit.empty()) model.build(sample);  // its variables have names now
+      return model;
+    }
     if (!is_weights_file(options.load)) {
       Model model = load_model(options.load);
       model.set_seed(options.seed);  // its weights stay; what layers draw follows the seed
@@ -249,6 +256,23 @@ void save_after_training(const RunOptions& options, const Model& model) {
              interrupted ? fmt::format(" To go on: lockstep run {} --load {}", options.workload, path) : "");
 }
 
+// A bit that could not be flipped would make a check pass that saw nothing.
+std::string why_no_bit_is_flipped(const RunOptions& options, const Model& model, bool trained) {
+  if (options.flip_bit.empty()) return "";
+  const FlippedBit bit = parse_flipped_bit(options.flip_bit);
+  const int replicas = model.strategy().num_replicas_in_sync();
+  if (trained) return bit.step > model.iterations() ? fmt::format("training ended after step {}", model.iterations()) : "";
+  if (bit.replica >= replicas) return fmt::format("there is no replica {} among {}", bit.replica, replicas);
+  if (!model.built()) return "";
+  if (model.strategy().cross_device_ops() == "one-copy") return "one shared copy: no replica could differ";
+  std::string names;
+  for (const NamedArray& weight : model.get_weights()) {
+    if (weight.name == bit.variable) return "";
+    names += (names.empty() ? "" : ", ") + weight.name;
+  }
+  return fmt::format("the model has no variable '{}', it has {}", bit.variable, names);
+}
+
 int train_with(const RunOptions& options, Model& model, FitOptions fit, const TraceOptions& trace,
                const std::function<History(const FitOptions&)>& run) {
   Times times;
@@ -265,6 +289,13 @@ int train_with(const RunOptions& options, Model& model, FitOptions fit, const Tr
   recording.steps(options.trace_steps).inspect(options.trace_inspect).title(title_of(options.workload));
   for (const std::string& path : options.trace) fit.trace(path, recording);
   if (options.json) fit.verbose(Verbose::silent).callback(print_json());
+  const auto no_bit = [&](bool trained) {
+    const std::string why = why_no_bit_is_flipped(options, model, trained);
+    if (!why.empty()) fmt::print(stderr, "--flip-bit: {}\n", why);
+    return !why.empty();
+  };
+  constexpr int kWrongWords = 2;
+  if (no_bit(false)) return kWrongWords;
   const InterruptGuard guard;
   const Clock::time_point begin = Clock::now();
   const History history = run(fit);
@@ -272,6 +303,7 @@ int train_with(const RunOptions& options, Model& model, FitOptions fit, const Tr
   times.whole = seconds_since(begin);
   report(options, model, history, times);
   if (!all_equal(model.checksums())) return 1;
+  if (no_bit(true)) return kWrongWords;
   constexpr int kInterrupted = 130;  // what a shell reports for SIGINT
   return interrupted ? kInterrupted : 0;
 }

@@ -29,6 +29,7 @@ struct RunOptions {
   std::int64_t trace_steps = 20;
   std::int64_t trace_inspect = 4;
   bool check_mirrored = false;
+  std::string flip_bit;  // a test's: one copy is broken on purpose, see lockstep/flipped_bit.h
   bool json = false;
   bool verbose = false;  // a table of the replicas after every epoch
   bool quick = false;

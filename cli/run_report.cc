@@ -91,6 +91,28 @@ StepTimes step_times(const std::vector<ReplicaReport>& replicas, double training
   return times;
 }
 
+std::string table_of_work(const std::vector<ReplicaReport>& replicas) {
+  if (replicas.empty()) return "";
+  const std::int64_t steps = std::max<std::int64_t>(1, replicas.front().steps), times = replicas.front().replications;
+  std::string text = fmt::format("What the phases did in {} step{}, by replica\n", replicas.front().steps, steps == 1 ? "" : "s");
+  text +=
+      fmt::format("  {:>7}  {:>21}  {:>26}  {:>10}\n", "replica",
+                  fmt::format("replicated to it{}", times > 1 ? fmt::format(", {}x", times) : ""), "the sum delivered, a step", "updates");
+  for (const ReplicaReport& one : replicas) {
+    const std::string copied = one.replica == 0 ? "the source" : fmt::format("{} bytes", one.replicated_bytes);
+    text += fmt::format("  {:>7}  {:>21}  {:>20} bytes  {:>10}\n", one.replica, copied, one.summed_bytes / steps, one.updates);
+  }
+  return text;
+}
+
+std::string json_of_work(const std::vector<ReplicaReport>& replicas) {
+  std::string text;
+  for (const ReplicaReport& one : replicas)
+    text += fmt::format("{}{{\"replica\": {}, \"replications\": {}, \"replicated_bytes\": {}, \"summed_bytes\": {}, \"updates\": {}}}",
+                        text.empty() ? "" : ", ", one.replica, one.replications, one.replicated_bytes, one.summed_bytes, one.updates);
+  return "[" + text + "]";
+}
+
 std::string table_of_phases(const StepTimes& times) {
   if (times.steps == 0) return "";
   constexpr std::array<const char*, kPhases.size()> notes = {

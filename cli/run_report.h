@@ -25,6 +25,9 @@ struct StepTimes {
 };
 StepTimes step_times(const std::vector<ReplicaReport>& replicas, double training_seconds);
 
+// What phases 1, 4 and 5 did for each replica, as the engine counted it.
+std::string table_of_work(const std::vector<ReplicaReport>& replicas);
+std::string json_of_work(const std::vector<ReplicaReport>& replicas);
 std::string table_of_phases(const StepTimes& times);                       // lines of at most 80 columns
 std::string json_of_phases(const StepTimes& times);                        // {"replicate": 0.001, ...}: seconds
 std::string what_next(const RunOptions& options, const StepTimes& times);  // two or three commands, each with its reason

@@ -11,6 +11,8 @@
 #include <fstream>
 
 #include "ends_in.h"
+#include "lockstep/error.h"
+#include "lockstep/flipped_bit.h"
 
 namespace lockstep::cli {
 namespace {
@@ -74,6 +76,17 @@ CLI::Validator one_of(const std::vector<std::string>& choices) {
     if (std::find(choices.begin(), choices.end(), text) != choices.end()) return std::string();
     const std::string near = nearest(text, choices);
     return fmt::format("'{}' is none of {}{}", text, fmt::join(choices, ", "), near.empty() ? "" : "; did you mean " + near + "?");
+  });
+}
+
+CLI::Validator bit_to_flip() {
+  return check("replica=R,variable=NAME,step=K", [](const std::string& text) {
+    try {
+      parse_flipped_bit(text);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
   });
 }
 

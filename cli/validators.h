@@ -12,6 +12,7 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most);
 CLI::Validator number(double above, double most);                // above < value <= most
 CLI::Validator one_of(const std::vector<std::string>& choices);  // the nearest one is suggested
 CLI::Validator gpu_name();                                       // gpu:0
+CLI::Validator bit_to_flip();                                    // replica=1,variable=dense/kernel,step=3
 CLI::Validator file_to_read();
 // A file that does not exist yet or can be replaced: its folder does. Nothing is written. `endings` may be empty: any name.
 CLI::Validator file_to_write(const std::vector<std::string>& endings = {});

@@ -135,11 +135,11 @@ void MirroredStep::apply_gradients() {
       throw Error("apply_gradients: replica " + std::to_string(part.replica.index()) +
                   " has no gradients; every replica runs forward and backward first, also those without samples.");
   }
+  const std::unique_ptr<State, void (*)(State*)> until_the_end(&state, [](State* one) { one->by_hand = false; });
   state.guarded([&] {
     all_reduce();
     finish();
   });
-  state.by_hand = false;
 }
 
 }  // namespace lockstep

@@ -57,6 +57,7 @@ Traffic CrossDeviceOps::broadcast(const std::vector<Participant>& participants) 
     });
     ++traffic.messages;
     traffic.bytes += bytes;
+    traffic.put(r, bytes);
   }
   return traffic;
 }

@@ -44,6 +44,17 @@ void on_behalf_of(std::size_t replica, Action&& action) {
 struct Traffic {
   std::int64_t messages = 0;  // over all replicas
   std::int64_t bytes = 0;
+  std::vector<std::int64_t> results;  // by participant: bytes of the result that were put there
+
+  void put(std::size_t participant, std::int64_t count) {
+    if (results.size() <= participant) results.resize(participant + 1);
+    results[participant] += count;
+  }
+  void add(const Traffic& more) {
+    messages += more.messages;
+    bytes += more.bytes;
+    for (std::size_t r = 0; r < more.results.size(); ++r) put(r, more.results[r]);
+  }
 };
 
 // One message of a collective: what one replica gets from another, to add it to its own or to keep it.

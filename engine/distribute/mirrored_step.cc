@@ -162,6 +162,7 @@ void MirroredStep::State::guarded(const std::function<void()>& body) {
 }
 
 void MirroredStep::State::begin(Mode new_mode, const Array& new_x, const Array& new_y, const Array& new_weights) {
+  by_hand = false;  // a custom loop's step that failed is over
   mode = new_mode;
   x = new_x;
   y = new_y;

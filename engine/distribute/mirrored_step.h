@@ -7,10 +7,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cross_device_ops.h"
+#include "lockstep/flipped_bit.h"
 #include "losses/loss.h"
 #include "metric.h"
 #include "optim/optimizer.h"
@@ -40,6 +42,7 @@ struct StepOptions {
   std::int64_t bucket_bytes = 4 << 20;  // at most about so much: they shrink towards the end of backward, see buckets.cc
   std::int64_t first_bucket_bytes = 1 << 20;
   bool check_mirrored = false;  // compare checksums of all replicas after each barrier
+  std::optional<FlippedBit> flipped_bit = flipped_bit_from_environment();
   double deadline_seconds = deadline_from_environment();
   bool graphs = graphs_from_environment();                        // forward and backward as CUDA graphs where they are the same every step
   SparseGradients sparse_gradients = SparseGradients::automatic;  // summed as a whole, or by the rows in use where that is less
@@ -94,7 +97,8 @@ class MirroredStep {
   bool workers_agree(std::uint64_t value);  // whether all bring the same one
   void clear_totals();
 
-  // Where the time of all training steps so far went, by replica of this worker, and which one the first of them is among all workers'.
+  // What all training steps so far did and where their time went, by replica of this worker, and which one the first of them is among all
+  // workers'.
   std::vector<ReplicaTimes> times() const;
   int first_replica() const;
 

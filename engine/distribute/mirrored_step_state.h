@@ -114,6 +114,7 @@ struct MirroredStep::State {
   Traffic sum(const std::vector<Participant>& gradients) {  // to whoever makes the update
     return one_copy ? cross_device_ops->reduce(gradients) : cross_device_ops->all_reduce(gradients);
   }
+  void flip_bit();              // where a test asked for it, see lockstep/flipped_bit.h
   void require_copies() const;  // an Error where replicas share one: nothing to compare
   void update_replica(int replica);
   void update_the_copy();

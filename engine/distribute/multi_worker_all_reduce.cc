@@ -62,7 +62,8 @@ Traffic MultiWorkerAllReduceOps::all_reduce(const std::vector<Participant>& part
   }
   require(ncclGroupEnd(), "an all-reduce", communicators_.front());
   const auto here = static_cast<std::int64_t>(participants.size());
-  return {here, 2 * (n - 1) * static_cast<std::int64_t>(participants.front().buffer.bytes()) * here / n};
+  const auto bytes = static_cast<std::int64_t>(participants.front().buffer.bytes());
+  return {here, 2 * (n - 1) * bytes * here / n, std::vector<std::int64_t>(participants.size(), bytes)};
 }
 
 Traffic MultiWorkerAllReduceOps::broadcast(const std::vector<Participant>& participants) {
@@ -78,7 +79,10 @@ Traffic MultiWorkerAllReduceOps::broadcast(const std::vector<Participant>& parti
   }
   require(ncclGroupEnd(), "a broadcast", communicators_.front());
   const auto here = static_cast<std::int64_t>(participants.size());
-  return {here, here * static_cast<std::int64_t>(bytes)};
+  Traffic traffic{here, here * static_cast<std::int64_t>(bytes), {}};
+  for (std::size_t r = agreement_.place.first_replica == 0 ? 1 : 0; r < participants.size(); ++r)
+    traffic.put(r, static_cast<std::int64_t>(bytes));
+  return traffic;
 }
 
 std::vector<std::uint64_t> MultiWorkerAllReduceOps::gather(const std::vector<std::uint64_t>& rows, std::size_t width,

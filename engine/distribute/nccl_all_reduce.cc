@@ -95,7 +95,8 @@ Traffic NcclAllReduceOps::all_reduce(const std::vector<Participant>& participant
     LOCKSTEP_CHECK(ncclAllReduce(one.buffer.raw(), one.buffer.raw(), static_cast<std::size_t>(elements), ncclFloat32, ncclSum, communicator,
                                  one.stream->get()));
   });
-  return {n, 2 * (n - 1) * static_cast<std::int64_t>(participants.front().buffer.bytes())};
+  const auto bytes = static_cast<std::int64_t>(participants.front().buffer.bytes());
+  return {n, 2 * (n - 1) * bytes, std::vector<std::int64_t>(participants.size(), bytes)};
 }
 
 Traffic NcclAllReduceOps::broadcast(const std::vector<Participant>& participants) {
@@ -106,7 +107,9 @@ Traffic NcclAllReduceOps::broadcast(const std::vector<Participant>& participants
     LOCKSTEP_CHECK(
         ncclBroadcast(one.buffer.raw(), one.buffer.raw(), bytes / sizeof(float), ncclFloat32, 0, communicator, one.stream->get()));
   });
-  return {n - 1, (n - 1) * static_cast<std::int64_t>(bytes)};
+  Traffic traffic{n - 1, (n - 1) * static_cast<std::int64_t>(bytes), {}};
+  for (std::size_t r = 1; r < participants.size(); ++r) traffic.put(r, static_cast<std::int64_t>(bytes));
+  return traffic;
 }
 
 }  // namespace lockstep

@@ -15,13 +15,14 @@ namespace lockstep {
 namespace {
 
 void explain_bucket(const Facts::Numbers& numbers, Span& span) {
-  const auto& [bucket, bytes, algorithm, messages, all_bytes, variables, unused, neither] = numbers;
+  const auto& [bucket, bytes, algorithm, messages, all_bytes, variables, here, unused] = numbers;
   span.name += variables != 0 ? " bucket " + std::to_string(bucket) : std::string(" the state");
   span.details = {{"bucket", std::to_string(bucket)},
                   {"bytes", std::to_string(bytes)},
                   {"algorithm", json_text(Facts::text(algorithm))},
                   {"messages of all replicas", std::to_string(messages)},
                   {"bytes of all replicas", std::to_string(all_bytes)},
+                  {"bytes of the sum here", std::to_string(here)},
                   {"variables", variables != 0 ? Facts::text(variables) : json_text("moving statistics")}};
 }
 
@@ -34,10 +35,9 @@ Traffic MirroredStep::State::gather_rows(SparseExchange& exchange, int variable,
     gradients.push_back(part.replica.variables().gradient(variable));
     if (const Tensor sums = part.replica.variables().squares(variable); sums.defined()) squares.push_back(sums);
   }
-  const Traffic traffic = exchange.run(gradients, watcher);
-  if (squares.empty()) return traffic;
-  const Traffic second = exchange.run(squares);
-  return {traffic.messages + second.messages, traffic.bytes + second.bytes};
+  Traffic traffic = exchange.run(gradients, watcher);
+  if (!squares.empty()) traffic.add(exchange.run(squares));
+  return traffic;
 }
 
 void MirroredStep::all_reduce() {
@@ -90,13 +90,15 @@ void MirroredStep::all_reduce() {
     } catch (const std::exception& error) {
       throw Error(state.where(Phase::all_reduce) + ", " + what + ": " + error.what());
     }
-    for (const auto& span : spans) {
+    state.phase_times.add_sum(traffic.results);
+    traffic.results.resize(state.parts.size());
+    for (std::size_t r = 0; r < spans.size(); ++r) {
       const std::int64_t bytes =
           exchange != nullptr ? traffic.bytes / state.replicas() : static_cast<std::int64_t>(participants.front().buffer.bytes());
       const std::string* algorithm = tracer->text(exchange != nullptr ? "rows in use, gathered" : state.cross_device_ops->name());
-      span->facts = {explain_bucket,
-                     {static_cast<std::int64_t>(b), bytes, Facts::from(algorithm), traffic.messages, traffic.bytes,
-                      gradients ? Facts::from(tracer->text(state.bucket_contents[b])) : 0}};
+      spans[r]->facts = {explain_bucket,
+                         {static_cast<std::int64_t>(b), bytes, Facts::from(algorithm), traffic.messages, traffic.bytes,
+                          gradients ? Facts::from(tracer->text(state.bucket_contents[b])) : 0, traffic.results[r]}};
     }
     spans.clear();
     if (state.inspecting && gradients) state.measure_norm(state.parts.front(), state.parts.front().replica.gpu().communication(), b, true);
@@ -111,7 +113,7 @@ void MirroredStep::all_reduce() {
       if (squares.defined())
         participants.push_back({&part.replica.gpu(), &part.replica.gpu().communication(), squares.reshaped({squares.size()})});
     }
-    if (!participants.empty()) state.serve(0, Phase::all_reduce, [&] { state.sum(participants); });
+    if (!participants.empty()) state.serve(0, Phase::all_reduce, [&] { state.phase_times.add_sum(state.sum(participants).results); });
   }
   state.threads.wait(*state.deadline);
 }

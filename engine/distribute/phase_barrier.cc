@@ -108,29 +108,31 @@ std::vector<std::vector<Fingerprint>> MirroredStep::State::fingerprints(Phase ph
   return all;
 }
 
+// All workers see the same words, so all of them ask for the variables' fingerprints or none does.
 std::uint64_t MirroredStep::State::require_mirrored(Phase phase) {
-  const std::vector<std::vector<Fingerprint>> flat = fingerprints(phase);
-  for (std::size_t r = 1; r < flat.size(); ++r) {
-    if (combined(flat[r]) == combined(flat[0])) continue;
-    const std::vector<Fingerprint> expected = fingerprint(parts[0], variable_pieces(parts[0].replica.variables()), *deadline);
-    const std::vector<Fingerprint> found = fingerprint(parts[r], variable_pieces(parts[r].replica.variables()), *deadline);
-    std::string what = "padding between variables";
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      if (expected[i].bits == found[i].bits) continue;
-      what = found[i].what + " (fingerprint " + hexadecimal(found[i].bits) + ", on replica 0 " + hexadecimal(expected[i].bits) + ")";
-      break;
+  std::vector<std::uint64_t> words;
+  for (const std::vector<Fingerprint>& one : fingerprints(phase)) words.push_back(combined(one));
+  const std::vector<std::uint64_t> everywhere = cross_device_ops->gather(words, 1, *deadline);
+  const auto other = std::find_if(everywhere.begin(), everywhere.end(), [&](std::uint64_t word) { return word != everywhere.front(); });
+  if (other == everywhere.end()) return words.front();
+  std::vector<std::string> names;
+  std::vector<std::uint64_t> rows;
+  for (ReplicaPart& part : parts) {
+    names.clear();
+    for (const Fingerprint& one : fingerprint(part, variable_pieces(part.replica.variables()), *deadline)) {
+      names.push_back(one.what);
+      rows.push_back(one.bits);
     }
-    throw Error("The replicas are no longer mirrored after step " + std::to_string(step()) + ": " + what + " on replica " +
-                std::to_string(r) + " differs from replica 0.");
   }
-  const std::uint64_t here = combined(flat[0]);
-  const std::vector<std::uint64_t> everywhere = cross_device_ops->gather(std::vector<std::uint64_t>(parts.size(), here), 1, *deadline);
-  for (std::size_t r = 0; r < everywhere.size(); ++r) {
-    if (everywhere[r] == everywhere[0]) continue;
-    throw Error("The workers are no longer mirrored after step " + std::to_string(step()) + ": replica " + std::to_string(r) +
-                " has the fingerprint " + hexadecimal(everywhere[r]) + ", replica 0 " + hexadecimal(everywhere[0]) + ".");
-  }
-  return here;
+  rows = cross_device_ops->gather(rows, names.size(), *deadline);
+  const std::uint64_t* expected = rows.data();
+  const std::uint64_t* found = rows.data() + static_cast<std::size_t>(other - everywhere.begin()) * names.size();
+  const std::size_t i = static_cast<std::size_t>(std::mismatch(expected, expected + names.size(), found).first - expected);
+  const std::string what = i == names.size()
+                               ? "padding between variables"
+                               : names[i] + " (fingerprint " + hexadecimal(found[i]) + ", on replica 0 " + hexadecimal(expected[i]) + ")";
+  throw Error("The replicas are no longer mirrored after step " + std::to_string(step()) + ": " + what + " on replica " +
+              std::to_string(other - everywhere.begin()) + " differs from replica 0.");
 }
 
 std::vector<std::uint64_t> MirroredStep::checksums() {
@@ -147,6 +149,7 @@ void MirroredStep::barrier() {
   State& state = *state_;
   const Range range("barrier", Range::kNoNumber, static_cast<int>(Phase::barrier));
   state.wait_for_gpus(Phase::barrier);
+  state.flip_bit();
   const std::int64_t arrived_ns = state.tracer != nullptr ? state.tracer->now_ns() : 0;
   state.count_times();
   std::vector<std::uint64_t> words;

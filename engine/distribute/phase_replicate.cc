@@ -14,6 +14,7 @@ namespace {
 void explain_traffic(const Facts::Numbers& numbers, Span& span) {
   span.details.emplace_back("messages of all replicas", std::to_string(numbers[0]));
   span.details.emplace_back("bytes of all replicas", std::to_string(numbers[1]));
+  span.details.emplace_back("bytes copied here", std::to_string(numbers[2]));
 }
 
 }  // namespace
@@ -50,13 +51,14 @@ void MirroredStep::replicate() {
       }
       Traffic sent;
       state.serve(0, Phase::replicate, [&] { sent = state.cross_device_ops->broadcast(participants); });
-      traffic.messages += sent.messages;
-      traffic.bytes += sent.bytes;
+      traffic.add(sent);
     }
-    for (const auto& span : spans) span->facts = {explain_traffic, {traffic.messages, traffic.bytes}};
+    traffic.results.resize(state.parts.size());
+    for (std::size_t r = 0; r < spans.size(); ++r)
+      spans[r]->facts = {explain_traffic, {traffic.messages, traffic.bytes, traffic.results[r]}};
     spans.clear();
     state.wait_for_gpus(Phase::replicate);
-    state.phase_times.add_replicate(static_cast<double>(host_clock_ns() - began) * 1e-9);
+    state.phase_times.add_replicate(static_cast<double>(host_clock_ns() - began) * 1e-9, traffic.results);
     if (state.options.check_mirrored) state.require_mirrored(Phase::replicate);
     state.mirrored = true;
   });

@@ -31,8 +31,16 @@ void PhaseTimes::end_step(const std::vector<const PhaseMarks*>& marks, bool upda
   }
 }
 
-void PhaseTimes::add_replicate(double seconds) {
-  for (ReplicaTimes& times : times_) times.seconds[static_cast<std::size_t>(Phase::replicate)] += seconds;
+void PhaseTimes::add_replicate(double seconds, const std::vector<std::int64_t>& bytes) {
+  for (ReplicaTimes& times : times_) {
+    times.seconds[static_cast<std::size_t>(Phase::replicate)] += seconds;
+    ++times.replications;
+  }
+  for (std::size_t r = 0; r < bytes.size(); ++r) times_[r].replicated_bytes += bytes[r];
+}
+
+void PhaseTimes::add_sum(const std::vector<std::int64_t>& bytes) {
+  for (std::size_t r = 0; r < bytes.size(); ++r) times_[r].summed_bytes += bytes[r];
 }
 
 void PhaseTimes::add_samples(std::size_t replica, std::int64_t samples, double loss_sum) {

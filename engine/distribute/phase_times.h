@@ -1,4 +1,5 @@
-// Where the time of training steps goes, by replica and phase: measured in every step, by five events of the replica's compute stream.
+// What the phases of training steps did, counted as it was issued, and where their time goes, by replica and phase: measured in every step,
+// by five events of the replica's compute stream.
 //
 //   begin  shard  sharded  local gradients  computed  all-reduce  summed  update  updated  barrier
 //
@@ -21,6 +22,11 @@ struct ReplicaTimes {
   std::int64_t steps = 0;
   std::int64_t samples = 0;
   double loss_sum = 0;  // of those samples
+
+  std::int64_t replications = 0;      // how often phase 1 ran
+  std::int64_t replicated_bytes = 0;  // that it copied to this replica
+  std::int64_t summed_bytes = 0;      // of sums that phase 4 put there: gradients, and moving statistics where there are some
+  std::int64_t updates = 0;           // that phase 5 made of its copy
 };
 
 // One replica's marks in the step under way.
@@ -43,7 +49,9 @@ class PhaseTimes {
   bool under_way() const { return begun_ns_ >= 0; }
   // Every GPU has finished. `updates`: the step ended with an update, else its gradients wait for more.
   void end_step(const std::vector<const PhaseMarks*>& marks, bool updates);
-  void add_replicate(double seconds);
+  void add_replicate(double seconds, const std::vector<std::int64_t>& bytes);  // bytes by replica, as Traffic::results has them
+  void add_sum(const std::vector<std::int64_t>& bytes);
+  void add_update(std::size_t replica) { ++times_[replica].updates; }
   void add_samples(std::size_t replica, std::int64_t samples, double loss_sum);
   const std::vector<ReplicaTimes>& replicas() const { return times_; }
 

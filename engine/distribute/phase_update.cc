@@ -32,6 +32,7 @@ void MirroredStep::State::update_replica(int r) {
     stream.wait(parts.front().updated);
   } else {
     optimizer->update(part.replica.compute_context(), part.replica.variables(), step());
+    phase_times.add_update(static_cast<std::size_t>(r));
   }
   part.marks.set(PhaseMarks::updated, stream);
 }

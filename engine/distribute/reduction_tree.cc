@@ -95,13 +95,16 @@ Traffic ReductionTree::reduce(const std::vector<Participant>& participants) {
     const auto child = static_cast<std::size_t>(down);
     on_behalf_of(child, [&, parent = static_cast<std::size_t>(up)] { participants[child].stream->wait(read_[parent]); });
   }
-  return {messages, messages * static_cast<std::int64_t>(participants.front().buffer.bytes())};
+  const auto bytes = static_cast<std::int64_t>(participants.front().buffer.bytes());
+  return {messages, messages * bytes, {bytes}};
 }
 
 Traffic ReductionTree::all_reduce(const std::vector<Participant>& participants) {
   if (nothing_to_do(participants)) return {};
   const auto bytes = static_cast<std::int64_t>(participants.front().buffer.bytes());
   int round = add_upwards(participants);
+  Traffic traffic;
+  traffic.put(0, bytes);
   for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge) {
     const auto parent = static_cast<std::size_t>(edge->parent);
     const auto child = static_cast<std::size_t>(edge->child);
@@ -114,6 +117,7 @@ Traffic ReductionTree::all_reduce(const std::vector<Participant>& participants) 
                      bytes);
       });
     });
+    traffic.put(child, bytes);
     record(read_, participants, child);
   }
   // What a parent does next may overwrite its buffer. Only now, or its children would be served one after another.
@@ -121,7 +125,9 @@ Traffic ReductionTree::all_reduce(const std::vector<Participant>& participants) 
     const auto parent = static_cast<std::size_t>(up);
     on_behalf_of(parent, [&, child = static_cast<std::size_t>(down)] { participants[parent].stream->wait(read_[child]); });
   }
-  return {round, round * bytes};
+  traffic.messages = round;
+  traffic.bytes = round * bytes;
+  return traffic;
 }
 
 }  // namespace lockstep

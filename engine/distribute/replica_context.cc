@@ -31,10 +31,16 @@ class MeetingPoint {
     const std::uint64_t round = round_;
     values_[static_cast<std::size_t>(replica)] = value;
     if (++arrived_ == values_.size()) {
+      try {
+        result_ = add_up();
+      } catch (...) {
+        stopped_ = true;
+        changed_.notify_all();
+        throw;
+      }
       arrived_ = 0;
       ++round_;
       changed_.notify_all();
-      result_ = add_up();
       return result_;
     }
     const bool in_time = changed_.wait_until(lock, deadline_.at(), [&] { return round_ != round || stopped_; });

@@ -68,6 +68,7 @@ Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participant
     });
     ++traffic.messages;
     traffic.bytes += bytes;
+    if (!add || round == n - 2) traffic.put(at(r), bytes);  // a chunk that all have added to
   };
   const auto pull = [&](int r, std::size_t chunk, bool add, int round) { on_behalf_of(at(r), [&] { pull_now(r, chunk, add, round); }); };
 

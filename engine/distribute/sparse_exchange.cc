@@ -162,6 +162,7 @@ Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher
     }
     reader.read.record(stream);
     merge(reader, gradients[to]);
+    traffic.put(to, rows() * columns_ * 4);
   }
   // Nobody packs again before all have read.
   for (Part& part : parts_)
@@ -194,6 +195,7 @@ Traffic SparseExchange::run_on_one_card(const std::vector<Tensor>& gradients, Me
     stream.wait(part.packed_ready);
     move(r, 0, own, true, [&](const OpContext& context) { ops::add_rows(context, gradients[r], list(part, 0, own), gradients.front()); });
   }
+  traffic.put(0, rows() * columns_ * 4);
   first.read.record(stream);
   for (std::size_t r = 1; r < parts_.size(); ++r) {
     Part& part = parts_[r];
@@ -201,6 +203,7 @@ Traffic SparseExchange::run_on_one_card(const std::vector<Tensor>& gradients, Me
     if (to_first_) continue;
     move(0, r, rows(), false,
          [&](const OpContext& context) { ops::copy_rows(context, gradients.front(), list(first, 0, rows()), gradients[r]); });
+    traffic.put(r, rows() * columns_ * 4);
     part.read.record(part.gpu->communication());
   }
   // What replica 0 does next may overwrite its buffer.

@@ -13,6 +13,10 @@ ReplicaReport ReplicaReport::since(const ReplicaReport& earlier) const {
   rest.steps -= earlier.steps;
   rest.samples -= earlier.samples;
   rest.loss_sum -= earlier.loss_sum;
+  rest.replications -= earlier.replications;
+  rest.replicated_bytes -= earlier.replicated_bytes;
+  rest.summed_bytes -= earlier.summed_bytes;
+  rest.updates -= earlier.updates;
   for (std::size_t i = 0; i < seconds.size(); ++i) rest.seconds[i] -= earlier.seconds[i];
   return rest;
 }
@@ -31,6 +35,10 @@ std::vector<ReplicaReport> replica_reports(const Model& model) {
     report.samples = times[r].samples;
     report.loss_sum = times[r].loss_sum;
     report.seconds = times[r].seconds;
+    report.replications = times[r].replications;
+    report.replicated_bytes = times[r].replicated_bytes;
+    report.summed_bytes = times[r].summed_bytes;
+    report.updates = times[r].updates;
     report.memory_used = gpu.arena().used();
     report.memory_peak = gpu.arena().peak();
     report.memory_limit = gpu.arena().limit();

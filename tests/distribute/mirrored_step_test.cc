@@ -120,6 +120,31 @@ TEST(MirroredStep, BatchesOfChangingSizesTrainAndCountEverySample) {
   EXPECT_EQ(step.totals().sums[0], 0);
 }
 
+// Without overlap phase 4 begins when backward has ended: the same sums in the same order.
+TEST(MirroredStep, TrainsToTheSameBitsWithoutOverlap) {
+  for (const std::string& algorithm : cross_device_ops_names()) {
+    const auto trained = [&](const char* overlap) {
+      setenv("LOCKSTEP_OVERLAP", overlap, 1);
+      Gpus gpus = algorithm == "nccl" ? whole_cards(3) : logical_gpus(3);
+      std::vector<std::uint64_t> sums;
+      if (!gpus.pointers.empty()) {
+        MirroredStep step(small_graph(), gpus.pointers, make_cross_device_ops(algorithm), checking(algorithm), nullptr);
+        step.set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F), {});
+        initialize(step.replica(0), 3);
+        const std::uint64_t before = step.checksums().front();
+        for (const std::uint32_t seed : {1, 2, 3}) step.train(random_samples({6, 6, 1}, 8, seed), labels(8, 3, seed));
+        sums = step.checksums();
+        EXPECT_NE(sums.front(), before) << "nothing was learnt: the comparison would be empty";
+      }
+      unsetenv("LOCKSTEP_OVERLAP");
+      return sums;
+    };
+    const std::vector<std::uint64_t> with = trained("on"), without = trained("off");
+    if (with.empty()) GTEST_SKIP() << "fewer cards here for " << algorithm;
+    EXPECT_EQ(without, with) << algorithm;
+  }
+}
+
 TEST(MirroredStep, PredictAndEvaluateDoNotDependOnTheNumberOfReplicas) {
   const Array x = random_samples({6, 6, 1}, 7, 1);
   const Array y = labels(7, 3, 1);

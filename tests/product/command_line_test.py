@@ -35,6 +35,7 @@ RUN = {
     "--backup-batches": [("0", WHOLE)],
     "--backup": [("", "is not the name of a folder"), ("a_file", "is a file, not a folder")],
     "--trace": [("nowhere/step.json", "there is no folder"), ("step.txt", "does not end in .html or .json")],
+    "--flip-bit": [("", "is not a bit to flip"), ("replica=1,step=2", "is not a bit to flip"), ("replica=1,variable=w,step=0", "is not a bit to flip")],
     "--trace-steps": [("0", WHOLE)], "--trace-inspect": [("-1", WHOLE)],
     "--machine": [("h200x8", "known machines are"), ("nothing.json", "can't be read")],
     "--nodes": [("0", WHOLE)],

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lockstep/lockstep.h"
+#include "support/copies.h"
 
 namespace lockstep {
 namespace {
@@ -37,7 +38,7 @@ TEST(MovingStatistics, AreAveragedBySamplesAndStayMirrored) {
       for (std::int64_t c = 0; c < 3; ++c) EXPECT_NEAR(weight.values.data<float>()[c], expected[c], 1e-5) << "batch of " << n;
     }
   }
-  for (const std::uint64_t sum : model.checksums()) EXPECT_EQ(sum, model.checksums().front());
+  testing::expect_equal_copies(model);
 }
 
 }  // namespace
