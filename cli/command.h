@@ -6,7 +6,18 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
+#include "lockstep/error.h"
+
 namespace lockstep::cli {
+
+// Words that are right one by one and wrong together: exit code 2, as for every other mistake in them.
+struct WrongWords : Error {
+  using Error::Error;
+};
+// An error that was printed before things were taken down, which may take its time.
+struct AlreadySaid : Error {
+  using Error::Error;
+};
 
 struct Command {
   CLI::App* words;           // what `lockstep NAME --help` shows

@@ -2,6 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
 #include <vector>
 
 #include "command.h"
@@ -123,10 +127,22 @@ int run(int argc, char** argv) {
 }  // namespace lockstep::cli
 
 int main(int argc, char** argv) {
+  int code = 1;
   try {
-    return lockstep::cli::run(argc, argv);
+    code = lockstep::cli::run(argc, argv);
+  } catch (const lockstep::cli::AlreadySaid&) {
+  } catch (const lockstep::cli::WrongWords& error) {
+    std::fprintf(stderr, "lockstep: %s\n", error.what());
+    code = lockstep::cli::kWrongWords;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "lockstep: this machine has not enough memory for that: use fewer samples in a step or a smaller model\n");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "lockstep: {}\n", error.what());
-    return 1;
+    std::fprintf(stderr, "lockstep: %s\n", error.what());
   }
+  // What was printed may still wait in a buffer: a full disk shows only here.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fprintf(stderr, "lockstep: the output can't be written: %s\n", std::strerror(errno));
+    return code == 0 ? 1 : code;
+  }
+  return code;
 }

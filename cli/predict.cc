@@ -80,6 +80,9 @@ int predict(const PredictOptions& options) {
       pixel = (options.invert ? 255 - pixel : pixel) / 255;
     }
     const Array scores = model.predict(picture.reshaped(Shape{1, sample[0], sample[1], sample[2]}));
+    if (!std::all_of(scores.data<float>(), scores.data<float>() + scores.size(), [](float score) { return std::isfinite(score); }))
+      throw Error(
+          fmt::format("{} answers with a NaN or an infinity for {}: its weights are not finite, or too large", options.model, path));
     show(options, path, probabilities(scores.data<float>(), scores.size()), names);
   }
   return 0;

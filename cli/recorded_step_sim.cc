@@ -1,6 +1,11 @@
 #include "recorded_step.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
+
+#include "command.h"
 
 #include "model_clock.h"
 #include "runtime.h"
@@ -42,6 +47,13 @@ void fill_with_words(Array& x) {
 
 // The same batch again and again.
 Dataset batches_of(const Workload& workload, std::int64_t samples, int steps) {
+  const double gib = static_cast<double>(samples) * static_cast<double>(workload.sample.size()) * sizeof(float) / (1 << 30);
+  const double here = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 30);
+  if (gib > here / 2)
+    throw WrongWords(
+        fmt::format("a step of {} samples takes {:.0f} GiB on the host, where this machine has {:.0f}: use a smaller "
+                    "--batch-per-replica or --global-batch",
+                    samples, gib, here));
   Array x(workload.sample.batched(samples), workload.type);
   if (workload.type == DType::int32) fill_with_words(x);
   const Array y(Shape{samples}, DType::int32);
@@ -89,6 +101,8 @@ RecordedStep record_step(const Workload& workload, const std::vector<GpuId>& gpu
     };
     model.fit(batches_of(workload, batch_per_replica * static_cast<std::int64_t>(gpus.size()), kSteps),
               FitOptions().verbose(Verbose::silent).callback(watch));
+  } catch (const WrongWords&) {
+    throw;
   } catch (const Error& error) {
     model_clock.take_recording();
     step.recording.reset();

@@ -1,9 +1,11 @@
 // `lockstep run`: the words of a training run.
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <memory>
 
 #include "command.h"
-#include "lockstep/error.h"
+#include "lockstep/lockstep.h"
 #include "machine_options.h"
 #include "run_options.h"
 #include "validators.h"
@@ -41,7 +43,7 @@ void add_training_words(CLI::App& run, RunOptions& options) {
   run.add_option("--seed", options.seed, "First weights and order of samples follow from it")
       ->check(whole_number(0, INT64_MAX))
       ->capture_default_str();
-  run.add_flag("--quick", options.quick, "One epoch on a tenth of the data");
+  run.add_flag("--quick", options.quick, "A tenth of the data, for one epoch unless --epochs says how many");
   auto* published = run.add_flag("--as-published", options.as_published,
                                  "cats-vs-dogs: alpha 1, 224 x 224, 64 photos a replica, 5 epochs, no flips, BN momentum 0.999");
   run.add_option("--alpha", options.alpha, "cats-vs-dogs: width of MobileNetV2 [0.35]")->check(number(0.04, 4));
@@ -98,9 +100,29 @@ void refuse_what_excludes_itself(const RunOptions& options, const MachineOptions
     throw Error("--no-math computes no weights, so there are none to save: leave out --save and --backup");
 }
 
+// Words that would change nothing are a mistake: they are refused, not passed over.
+void refuse_what_is_not_used(const RunOptions& options) {
+  const bool cats = options.workload == "cats-vs-dogs";
+  const std::vector<std::pair<const char*, bool>> of_cats = {{"--alpha", options.alpha > 0},
+                                                             {"--image", options.image > 0},
+                                                             {"--as-published", options.as_published},
+                                                             {"--feature-extraction", !options.feature_extraction.empty()}};
+  for (const auto& [word, given] : of_cats)
+    if (given && !cats) throw WrongWords(fmt::format("{} is only for cats-vs-dogs, not for {}", word, options.workload));
+  const bool several = options.workers > 1 || MultiWorkerMirroredStrategy::started_with_workers();
+  if (several && !options.devices.empty()) throw WrongWords("--devices names GPUs of one process; each of several workers takes --gpus");
+  if (several && (options.strategy == "one-device" || options.strategy == "mirrored"))
+    throw WrongWords(fmt::format("--strategy {} is for one process; several workers: --strategy multi-worker", options.strategy));
+  if (several && options.logical > 0)
+    throw WrongWords("--logical splits a GPU of one process; with several workers give each GPUs of its own (--gpus)");
+  if (std::getenv("LOCKSTEP_WORKER") != nullptr && !several)
+    throw Error("LOCKSTEP_WORKER is set and LOCKSTEP_WORKERS, how many there are, is not: set both, or none to train alone");
+}
+
 int start(const RunOptions& asked) {
   RunOptions options = asked;
   be_quiet_unless_first(options);
+  if (!options.save.empty()) require_savable(options.save);
   if (options.workload == "cats-vs-dogs") return run_cats_vs_dogs(options);
   return options.workload == "reuters" ? run_reuters(options) : run_mnist(options);
 }
@@ -123,6 +145,7 @@ Command add_run(CLI::App& app, char** argv) {
   return {run, [options, machine, argv] {
             use_machine(*machine);
             refuse_what_excludes_itself(*options, *machine);
+            refuse_what_is_not_used(*options);
             const bool to_launch = options->workers > 1 && std::getenv("LOCKSTEP_WORKERS") == nullptr;
             return to_launch ? launch_workers(options->workers, argv) : start(*options);
           }};

@@ -48,8 +48,8 @@ Recipe recipe_for(const RunOptions& options) {
   Recipe recipe = options.as_published ? published() : Recipe();
   if (options.alpha > 0) recipe.alpha = options.alpha;
   if (options.image > 0) recipe.image = options.image;
-  if (options.epochs > 0) recipe.epochs = options.epochs;
   if (options.quick) recipe.epochs = 1;
+  if (options.epochs > 0) recipe.epochs = options.epochs;
   if (options.batch_per_replica > 0) recipe.batch_per_replica = options.batch_per_replica;
   if (options.learning_rate > 0) recipe.learning_rate = options.learning_rate;
   return recipe;
@@ -75,7 +75,8 @@ Dataset part_of(const RunOptions& options, const Dataset& data) {
 }
 
 void say(const RunOptions& options, const CatsVsDogs& data, std::int64_t train, std::int64_t validation, const Strategy& strategy) {
-  if (!options.json) fmt::print("{}\n{} training and {} validation photos\n{}\n", data.source, train, validation, strategy.describe());
+  if (options.json) return say_source(data.source, false);
+  fmt::print("{}\n{} training and {} validation photos\n{}\n", data.source, train, validation, strategy.describe());
 }
 
 // What the network's last layer sees, for every photo, computed once.
@@ -144,7 +145,7 @@ int run_cats_vs_dogs(const RunOptions& options) {
   const Recipe recipe = recipe_for(options);
   const CatsVsDogs data = load_cats_vs_dogs(CatsVsDogsOptions().image_size(recipe.image, recipe.image));
   RunOptions with_memory = options;
-  if (options.memory_limit_mib == 0) with_memory.memory_limit_mib = recipe.memory_limit_mib;
+  with_memory.usual_limit_mib = recipe.memory_limit_mib;
   const Strategy strategy = make_strategy(with_memory);
   const Dataset photos = part_of(options, data.train), validation = part_of(options, data.validation);
   say(options, data, photos.cardinality(), validation.cardinality(), strategy);
@@ -155,7 +156,8 @@ int run_cats_vs_dogs(const RunOptions& options) {
       options, strategy, [&] { return make_model(options, recipe, recipe.epochs * batches.cardinality()); },
       Shape{recipe.image, recipe.image, 3});
   FitOptions fit;
-  fit.epochs(recipe.epochs).validation(validation.cache().batch(batch).prefetch());
+  fit.epochs(recipe.epochs).seed(options.seed).data_name(fmt::format("photos of {0} x {0}", recipe.image));
+  fit.validation(validation.cache().batch(batch).prefetch());
   if (recipe.patience > 0) fit.callback(EarlyStopping("val_accuracy").patience(recipe.patience).restore_best_weights());
   return train(options, model, batches, fit, TraceOptions().class_names(data.train.class_names).samples(4));
 }

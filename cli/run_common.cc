@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
+#include "command.h"
 #include "ends_in.h"
 #include "lockstep/flipped_bit.h"
 #include "run_report.h"
@@ -16,27 +21,39 @@
 namespace lockstep::cli {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t interrupted = 0;  // the signal's number
 
-// Ctrl-C ends training after the batch; a second one ends the program.
+// Ctrl-C, SIGTERM and SIGHUP end training after the batch; a second one ends the program.
 class InterruptGuard {
  public:
   InterruptGuard() {
     interrupted = 0;
-    previous_ = std::signal(SIGINT, [](int) {
-      interrupted = 1;
-      std::signal(SIGINT, SIG_DFL);
-    });
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      previous_[i] = std::signal(kSignals[i], [](int number) {
+        interrupted = number;
+        std::signal(number, SIG_DFL);
+      });
+      if (kSignals[i] == SIGHUP && previous_[i] == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
+    }
   }
-  ~InterruptGuard() { std::signal(SIGINT, previous_); }
+  ~InterruptGuard() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], previous_[i]);
+  }
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
  private:
-  void (*previous_)(int) = SIG_DFL;
+  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+  std::array<void (*)(int), kSignals.size()> previous_{};
 };
 
-constexpr std::int64_t kDefaultLimitMib = 1024;
+const char* who_interrupted() { return interrupted == SIGTERM ? "SIGTERM" : interrupted == SIGHUP ? "SIGHUP" : "Ctrl-C"; }
+
+// While training runs a terminal that has gone or a full disk must not be its end: main looks at the stream when all is saved.
+void put(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
 
 CrossDeviceOpsName chosen(const RunOptions& options) { return CrossDeviceOpsName{options.all_reduce}; }
 
@@ -63,10 +80,7 @@ Callback stop_on_interrupt(double& first_step) {
 
 Callback print_json() {
   Callback callback;
-  callback.on_epoch_end = [](TrainingEvent& event) {
-    fmt::print("{}\n", json_line(event.epoch, *event.logs));
-    std::fflush(stdout);
-  };
+  callback.on_epoch_end = [](TrainingEvent& event) { put(json_line(event.epoch, *event.logs) + "\n"); };
   return callback;
 }
 
@@ -85,6 +99,11 @@ Callback say_taken_up(const BackupAndRestore& backup, bool json) {
 }
 
 bool is_weights_file(const std::string& name) { return ends_in(name, ".weights.h5"); }
+
+// A file brings the learning rate it was saved with; one that is asked for counts.
+void set_rate(const RunOptions& options, const Model& model) {
+  if (options.learning_rate > 0) model.optimizer().set_learning_rate(static_cast<float>(options.learning_rate));
+}
 
 void say_loaded(const RunOptions& options, const Model& model) {
   if (!options.json) fmt::print("Loaded {}: {} steps so far.\n", options.load, model.iterations());
@@ -143,7 +162,7 @@ void report(const RunOptions& options, const Model& model, const History& histor
         json_of_phases(phases), json_of_work(replica_reports(model)), sums);
     return;
   }
-  if (interrupted) fmt::print("Stopped by Ctrl-C after {} steps.\n", model.iterations());
+  if (interrupted) fmt::print("Stopped by {} after {} steps.\n", who_interrupted(), model.iterations());
   if (history.history.count("val_accuracy")) {
     const std::vector<double>& values = history.history.at("val_accuracy");
     const auto best = std::max_element(values.begin(), values.end());
@@ -208,7 +227,8 @@ Strategy make_strategy(const RunOptions& options) {
   if (!split) return MirroredStrategy(gpus, chosen(options));
 
   const int parts = options.logical > 0 ? options.logical : 2;
-  const std::int64_t limit = options.memory_limit_mib > 0 ? options.memory_limit_mib : kDefaultLimitMib;
+  const std::int64_t share = describe_gpu(0).memory_mib / parts;
+  const std::int64_t limit = options.memory_limit_mib > 0 ? options.memory_limit_mib : std::min(options.usual_limit_mib, share);
   const std::vector<GpuId> logical = split_gpu(0, std::vector<std::int64_t>(static_cast<std::size_t>(parts), limit));
   if (!options.json)
     fmt::print("{} Physical GPU{}, {} Logical GPU{}, {} MiB each\n", gpus.size(), gpus.size() == 1 ? "" : "s", parts, parts == 1 ? "" : "s",
@@ -232,12 +252,14 @@ Model make_or_load(const RunOptions& options, const Strategy& strategy, const st
       Model model = load_model(options.load);
       model.set_seed(options.seed);  // its weights stay; what layers draw follows the seed
       model.check_mirrored(options.check_mirrored);
+      set_rate(options, model);
       say_loaded(options, model);
       return model;
     }
     Model model = make();
     model.build(sample);
     model.load_weights(options.load);
+    set_rate(options, model);
     say_loaded(options, model);
     return model;
   });
@@ -273,6 +295,33 @@ std::string why_no_bit_is_flipped(const RunOptions& options, const Model& model,
   return fmt::format("the model has no variable '{}', it has {}", bit.variable, names);
 }
 
+// Prints an error at once: taking down what was made may wait for a GPU that never answers. The program ends within another deadline even
+// then.
+template <typename Function>
+auto say_errors_first(Function function) {
+  try {
+    return function();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lockstep: %s\n", error.what());
+    std::fflush(stderr);
+    const char* text = std::getenv("LOCKSTEP_DEADLINE");
+    const double seconds = text != nullptr ? std::atof(text) : 0;
+    constexpr double kUsual = 120;
+    std::thread([left = std::chrono::duration<double>(seconds > 0 && seconds < kUsual ? seconds : kUsual)] {
+      std::this_thread::sleep_for(left);
+      std::_Exit(1);
+    }).detach();
+    throw AlreadySaid(error.what());
+  }
+}
+
+void say_begins_anew(const RunOptions& options, const std::string& why, int epoch) {
+  if (options.json)
+    fmt::print("{}\n", nlohmann::json{{"begins_anew", {{"epoch", epoch + 1}, {"why", options.load + " " + why}}}}.dump());
+  else
+    fmt::print("{} {}: epoch {} begins anew.\n", options.load, why, epoch + 1);
+}
+
 int train_with(const RunOptions& options, Model& model, FitOptions fit, const TraceOptions& trace,
                const std::function<History(const FitOptions&)>& run) {
   Times times;
@@ -280,10 +329,11 @@ int train_with(const RunOptions& options, Model& model, FitOptions fit, const Tr
   times.modelled = clock != nullptr && std::string(clock) == "model";
   fit.callback(stop_on_interrupt(times.first_step));
   if (options.verbose && !options.json) fit.callback(print_replicas());
+  std::optional<BackupAndRestore> backup;
   if (!options.backup.empty()) {
-    BackupAndRestore backup(options.backup);
-    if (options.backup_batches > 0) backup.save_freq(options.backup_batches);
-    fit.callback(backup).callback(say_taken_up(backup, options.json));
+    backup.emplace(options.backup).delete_checkpoint(false);  // not before the model is saved
+    if (options.backup_batches > 0) backup->save_freq(options.backup_batches);
+    fit.callback(*backup).callback(say_taken_up(*backup, options.json));
   }
   TraceOptions recording = trace;
   recording.steps(options.trace_steps).inspect(options.trace_inspect).title(title_of(options.workload));
@@ -298,22 +348,49 @@ int train_with(const RunOptions& options, Model& model, FitOptions fit, const Tr
   if (no_bit(false)) return kWrongWords;
   const InterruptGuard guard;
   const Clock::time_point begin = Clock::now();
-  const History history = run(fit);
+  const History history = say_errors_first([&] { return run(fit); });
   save_after_training(options, model);
+  if (backup) backup->remove();
   times.whole = seconds_since(begin);
   report(options, model, history, times);
   if (!all_equal(model.checksums())) return 1;
   if (no_bit(true)) return kWrongWords;
-  constexpr int kInterrupted = 130;  // what a shell reports for SIGINT
-  return interrupted ? kInterrupted : 0;
+  constexpr int kSignalled = 128;  // and its number: what a shell reports
+  return interrupted ? kSignalled + interrupted : 0;
 }
 
 }  // namespace
 
-void take_up(const Model& model, std::int64_t samples, std::int64_t batch, int epochs, FitOptions& fit) {
-  const std::int64_t steps = (samples + batch - 1) / batch;
-  const auto done = static_cast<int>(model.iterations() / steps);
-  fit.initial_epoch(done).initial_batch(model.iterations() % steps).epochs(done + epochs);
+Array a_tenth(const Array& all) {
+  constexpr std::int64_t kShare = 10;
+  return all.slice(0, std::max<std::int64_t>(1, all.samples() / kShare));
+}
+
+void say_source(const std::string& source, bool drawn) {
+  fmt::print("{}\n", nlohmann::json{{"data", {{"source", source}, {"drawn", drawn}}}}.dump());
+}
+
+void take_up(const RunOptions& options, const Model& model, const Array& x, const Array& y, std::int64_t batch, int epochs,
+             FitOptions& fit) {
+  TrainingPlace begin;
+  begin.samples = x.samples();
+  begin.batch_size = batch;
+  begin.seed = options.seed;
+  begin.data = data_name(x, y);
+  const std::int64_t steps = (begin.samples + batch - 1) / batch;
+  std::string why;
+  if (const std::optional<TrainingPlace> saved = model.place()) {
+    const std::string other = difference(*saved, begin);
+    if (!other.empty()) why = "was saved in training with " + other;
+    begin.epoch = saved->epoch;
+    begin.batch = other.empty() ? saved->batch : 0;
+  } else {
+    begin.epoch = static_cast<int>(model.iterations() / steps);
+    if (model.iterations() % steps != 0)
+      why = "does not say how far in an epoch it was, nor of which samples (older files and Keras' do not)";
+  }
+  if (!why.empty()) say_begins_anew(options, why, begin.epoch);
+  fit.initial_epoch(begin.epoch).initial_batch(begin.batch).epochs(begin.epoch + epochs);
 }
 
 int train(const RunOptions& options, Model& model, const Array& x, const Array& y, const FitOptions& fit, const TraceOptions& trace) {

@@ -17,9 +17,16 @@ std::int64_t global_batch(const RunOptions& options, const Strategy& strategy, s
 // The model of `make`, or the one of --load, on the strategy's replicas. `sample` is the shape of one sample.
 Model make_or_load(const RunOptions& options, const Strategy& strategy, const std::function<Model()>& make, const Shape& sample);
 
-// A loaded model has taken so many steps; epochs go on from there, in the order the samples would have had without the break. An epoch
-// that was left in the middle is the first of those asked for.
-void take_up(const Model& model, std::int64_t samples, std::int64_t batch, int epochs, FitOptions& fit);
+// The first tenth of the samples, and at least one.
+Array a_tenth(const Array& all);
+
+// With --json: which data they are, since drawn digits are not MNIST.
+void say_source(const std::string& source, bool drawn);
+
+// A loaded model goes on where it was saved, in the order the samples would have had without the break. An epoch that was left in the
+// middle is the first of those asked for; with other samples, batches or another seed than its own it begins anew, and that is said.
+void take_up(const RunOptions& options, const Model& model, const Array& x, const Array& y, std::int64_t batch, int epochs,
+             FitOptions& fit);
 
 // Fits the model with what the options add (trace, JSON, Ctrl-C), reports, and returns the program's exit code: 1 when the replicas
 // differ at the end.

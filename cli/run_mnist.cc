@@ -19,10 +19,7 @@ Sequential make_model(const RunOptions& options) {
 }
 
 void use_a_tenth(Mnist& data) {
-  data.x_train = data.x_train.slice(0, data.x_train.samples() / 10);
-  data.y_train = data.y_train.slice(0, data.y_train.samples() / 10);
-  data.x_test = data.x_test.slice(0, data.x_test.samples() / 10);
-  data.y_test = data.y_test.slice(0, data.y_test.samples() / 10);
+  for (Array* part : {&data.x_train, &data.y_train, &data.x_test, &data.y_test}) *part = a_tenth(*part);
 }
 
 }  // namespace
@@ -31,8 +28,10 @@ int run_mnist(const RunOptions& options) {
   Mnist data = load_mnist();
   const Strategy strategy = make_strategy(options);
   if (options.quick) use_a_tenth(data);
-  const int epochs = options.quick ? 1 : options.epochs > 0 ? options.epochs : kEpochs;
-  if (!options.json)
+  const int epochs = options.epochs > 0 ? options.epochs : options.quick ? 1 : kEpochs;
+  if (options.json)
+    say_source(data.source, data.drawn);
+  else
     fmt::print("{}\n{} training and {} test images\n{}\n", data.source, data.x_train.samples(), data.x_test.samples(), strategy.describe());
 
   Model model = make_or_load(
@@ -40,7 +39,7 @@ int run_mnist(const RunOptions& options) {
   const std::int64_t batch = global_batch(options, strategy, kBatchPerReplica);
   FitOptions fit;
   fit.batch_size(batch).seed(options.seed).validation(data.x_test, data.y_test);
-  take_up(model, data.x_train.samples(), batch, epochs, fit);
+  take_up(options, model, data.x_train, data.y_train, batch, epochs, fit);
   return train(options, model, data.x_train, data.y_train, fit);
 }
 

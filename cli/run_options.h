@@ -9,10 +9,11 @@ namespace lockstep::cli {
 
 struct RunOptions {
   std::string workload = "mnist";
-  int gpus = 0;                        // physical ones; 0: all there are
-  int workers = 0;                     // processes to start; 0: this one is all there is, or one that was started
-  int logical = 0;                     // split the first GPU into so many; 0: 2 when there is only one GPU
-  std::int64_t memory_limit_mib = 0;   // of each logical GPU; 0: an equal share, at most 1 GiB
+  int gpus = 0;                       // physical ones; 0: all there are
+  int workers = 0;                    // processes to start; 0: this one is all there is, or one that was started
+  int logical = 0;                    // split the first GPU into so many; 0: 2 when there is only one GPU
+  std::int64_t memory_limit_mib = 0;  // of each logical GPU; 0: an equal share, at most this:
+  std::int64_t usual_limit_mib = 1024;
   std::vector<std::string> devices;    // by name, instead of `gpus`
   std::string strategy;                // empty: mirrored, or multi-worker when there are workers
   std::string all_reduce;              // empty: chosen for the devices

@@ -31,11 +31,12 @@ Sequential make_model(const RunOptions& options) {
 int run_reuters(const RunOptions& options) {
   const Reuters data = load_reuters();
   const Strategy strategy = make_strategy(options);
-  const std::int64_t share = options.quick ? 10 : 1;
-  const auto part = [share](const Array& array) { return array.slice(0, std::max<std::int64_t>(1, array.samples() / share)); };
+  const auto part = [&](const Array& array) { return options.quick ? a_tenth(array) : array; };
   const Array x_train = part(pad_sequences(data.x_train, kSteps)), x_test = part(pad_sequences(data.x_test, kSteps));
   const Array y_train = part(data.y_train), y_test = part(data.y_test);
-  if (!options.json)
+  if (options.json)
+    say_source(data.source, false);
+  else
     fmt::print("{}\n{} training and {} test newswires\n{}\n", data.source, x_train.samples(), x_test.samples(), strategy.describe());
 
   Model model = make_or_load(
@@ -45,7 +46,7 @@ int run_reuters(const RunOptions& options) {
                                                            : kGlobalBatch;
   FitOptions fit;
   fit.batch_size(batch).seed(options.seed).validation(x_test, y_test);
-  take_up(model, x_train.samples(), batch, options.quick ? 1 : options.epochs > 0 ? options.epochs : kEpochs, fit);
+  take_up(options, model, x_train, y_train, batch, options.epochs > 0 ? options.epochs : options.quick ? 1 : kEpochs, fit);
   TraceOptions trace;
   if (!options.trace.empty()) trace.class_names(reuters_label_names()).words(reuters_words()).samples(5);
   return train(options, model, x_train, y_train, fit, trace);

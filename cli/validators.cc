@@ -104,6 +104,7 @@ CLI::Validator file_to_read() {
     std::error_code ignored;
     if (fs::is_directory(text, ignored)) return fmt::format("'{}' is a folder, not a file", text);
     if (!fs::exists(text, ignored)) return fmt::format("there is no file '{}'", text);
+    if (!fs::is_regular_file(text, ignored)) return fmt::format("'{}' is a pipe or a device, not a file", text);
     return std::ifstream(text).good() ? std::string() : fmt::format("'{}' can't be read: no permission", text);
   });
 }
@@ -114,6 +115,10 @@ CLI::Validator file_to_write(const std::vector<std::string>& endings) {
       return fmt::format("'{}' does not end in {}", text, fmt::join(endings, " or "));
     std::error_code ignored;
     if (text.empty() || fs::is_directory(text, ignored)) return fmt::format("'{}' is a folder, not the name of a file", text);
+    if (fs::exists(text, ignored) && !fs::is_regular_file(text, ignored))
+      return fmt::format("'{}' is a pipe or a device, not the name of a file", text);
+    if (!fs::exists(text, ignored) && fs::is_symlink(text, ignored))
+      return fmt::format("'{}' is a link to '{}', which is not there", text, fs::read_symlink(text, ignored).string());
     const fs::path folder = fs::path(text).parent_path();
     return folder.empty() || fs::is_directory(folder, ignored) ? std::string() : fmt::format("there is no folder '{}'", folder.string());
   });

@@ -34,7 +34,7 @@ class IdxContents {
   void check_claim(std::uint64_t bytes) const {
     const std::string claim =
         "its header claims " + (bytes > kLargestArrayBytes ? "more than 4 GiB" : std::to_string(bytes) + " bytes") + " of data, ";
-    if (bytes > kLargestArrayBytes) file_.fail(claim + "which no data set for this program has");
+    if (bytes > kLargestIdxBytes) file_.fail(claim + "more than any data set for this program has (256 MiB)");
     if (inflater_) {
       if (bytes > Inflater::largest_output(file_.size())) {
         file_.fail(claim + "more than its " + std::to_string(file_.size()) + " compressed bytes can hold");

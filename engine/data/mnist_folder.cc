@@ -100,7 +100,7 @@ std::optional<Mnist> read_keras_file(const fs::path& path) {
   std::array<Bytes, 4> parts;
   std::size_t next = 0;
   for (const char* name : {"x_train", "y_train", "x_test", "y_test"}) {
-    const NpyArray array = npz.array(name);
+    const NpyArray array = npz.array(name, kLargestIdxBytes);
     parts[next++] = {array.name, array.shape.extents(), array.as<std::uint8_t>()};
   }
   return assemble(parts, "MNIST, from " + path.string());

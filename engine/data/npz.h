@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "input_file.h"
 #include "npy.h"
 
 namespace lockstep {
@@ -21,7 +22,8 @@ class Npz {
 
   std::vector<std::string> names() const;  // in the file's order, without ".npy"
   bool contains(const std::string& name) const;
-  NpyArray array(const std::string& name);                                // an Error naming file and array when missing or damaged
+  // An Error naming file and array when missing or damaged, or when it would unpack to more than `most` bytes.
+  NpyArray array(const std::string& name, std::uint64_t most = kLargestArrayBytes);
   std::vector<std::vector<std::int32_t>> lists(const std::string& name);  // of Python lists of integers (parse_npy_lists)
 
  private:

@@ -12,12 +12,13 @@ namespace lockstep {
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
-  explicit Deadline(double seconds)
-      : at_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+  explicit Deadline(double seconds)  // infinity is allowed
+      : at_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, kLongest)))) {}
   Clock::time_point at() const { return at_; }
   bool passed() const { return Clock::now() >= at_; }
 
  private:
+  static constexpr double kLongest = 1e9;  // thirty years: the clock counts no further than some three hundred
   Clock::time_point at_;
 };
 

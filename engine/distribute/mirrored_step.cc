@@ -93,20 +93,19 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
   cross_device_ops->prepare(gpus, std::max(largest, graph.layout().state_elements()));
 }
 
-// Memory goes back only when no GPU uses it any more.
-MirroredStep::State::~State() {
-  const Deadline patience(options.deadline_seconds);
-  threads.drain(patience);
+bool MirroredStep::State::comes_to_rest(const Deadline& patience) {
+  bool at_rest = threads.drain(patience);
   for (ReplicaPart& part : parts) {
-    try {
-      part.finished.record(part.replica.gpu().compute());
-      wait_until_done(part.finished, patience);
-      part.finished.record(part.replica.gpu().communication());
-      wait_until_done(part.finished, patience);
-    } catch (const Error&) {  // the GPU is lost: nothing to wait for, and somebody was told before
-      continue;
+    for (Stream* stream : {&part.replica.gpu().compute(), &part.replica.gpu().communication()}) {
+      try {
+        part.finished.record(*stream);
+        at_rest = wait_until_done(part.finished, patience) && at_rest;
+      } catch (const Error&) {  // the GPU is lost: nothing to wait for, and an Error was thrown before
+        continue;
+      }
     }
   }
+  return at_rest;
 }
 
 void MirroredStep::State::require_copies() const {
@@ -156,6 +155,7 @@ void MirroredStep::State::guarded(const std::function<void()>& body) {
       }
     }
     const std::string text = blame(error.what(), lost);
+    unanswered = !at_rest;
     if (!at_rest || !lost.empty() || updating) broken = text;
     throw Error(text);
   }
@@ -231,7 +231,13 @@ std::string MirroredStep::State::who_is_late(const std::vector<const ReplicaPart
 MirroredStep::MirroredStep(const Graph& graph, std::vector<LogicalGpu*> gpus, std::shared_ptr<CrossDeviceOps> cross_device_ops,
                            StepOptions options, Tracer* tracer)
     : state_(std::make_unique<State>(graph, std::move(gpus), std::move(cross_device_ops), options, tracer)) {}
-MirroredStep::~MirroredStep() = default;
+
+// Memory goes back only when no GPU uses it any more. One that never answers would be waited for without end by the calls that free it:
+// what it may still use stays until the process ends.
+MirroredStep::~MirroredStep() {
+  if (!comes_to_rest()) static_cast<void>(state_.release());
+}
+bool MirroredStep::comes_to_rest() { return state_->comes_to_rest(Deadline(state_->unanswered ? 0 : state_->options.deadline_seconds)); }
 
 int MirroredStep::replicas() const { return state_->replicas(); }
 Replica& MirroredStep::replica(int index) { return state_->parts.at(static_cast<std::size_t>(index)).replica; }

@@ -66,7 +66,6 @@ struct Fingerprint {
 struct MirroredStep::State {
   State(const Graph& graph, std::vector<LogicalGpu*> gpus, std::shared_ptr<CrossDeviceOps> cross_device_ops, StepOptions options,
         Tracer* tracer);
-  ~State();
 
   const Graph graph;
   const std::vector<LogicalGpu*> gpus;
@@ -104,6 +103,7 @@ struct MirroredStep::State {
   bool inspecting = false;  // the step under way is traced, and closely
   bool updating = false;    // some replicas may have the new weights and others not
   std::string broken;       // why nothing more can be done, once a replica did not come back
+  bool unanswered = false;  // a GPU had not finished by the deadline of the last step
 
   PhaseTimes phase_times;
 
@@ -146,6 +146,8 @@ struct MirroredStep::State {
       throw Error("replica " + std::to_string(error.replica) + ", " + where(phase) + ": " + error.what());
     }
   }
+
+  bool comes_to_rest(const Deadline& patience);  // threads and GPUs have done all they were asked to, or are lost
 
   // Runs `body`; when it throws, lets replicas and GPUs come to rest first. A late one leaves the step broken.
   void guarded(const std::function<void()>& body);

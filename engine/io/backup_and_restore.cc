@@ -2,11 +2,13 @@
 // which is the newest and where training stood. The second is replaced in one stroke, so whenever the power goes one whole backup is there.
 #include "lockstep/backup_and_restore.h"
 
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <fcntl.h>
+#include <unistd.h>
 
-#include "atomic_file.h"
+#include <cerrno>
+#include <filesystem>
+
+#include "backup_pointer.h"
 #include "lockstep/error.h"
 #include "lockstep/model.h"
 
@@ -15,31 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path pointer_in(const fs::path& folder) { return folder / "training.json"; }
-
-constexpr const char* kPrefix = "backup-";  // of the names of weights; nothing else in the folder is ours
-
-struct Backup {
-  std::string weights;  // a file name
-  int epoch = 0;        // the one to go on with
-  std::int64_t batch = 0;
-  std::int64_t batch_size = 0;
-};
-
-Backup read_pointer(const fs::path& folder) {
-  std::ifstream file(pointer_in(folder));
-  try {
-    const nlohmann::json text = nlohmann::json::parse(file);
-    Backup backup{text.at("weights").get<std::string>(), text.at("epoch").get<int>(), text.at("batch").get<std::int64_t>(),
-                  text.at("batch_size").get<std::int64_t>()};
-    if (backup.epoch < 0 || backup.batch < 0 || backup.weights.rfind(kPrefix, 0) != 0 || fs::path(backup.weights).has_parent_path())
-      throw Error("its values make no sense");
-    return backup;
-  } catch (const std::exception& error) {
-    throw Error("BackupAndRestore: " + pointer_in(folder).string() + " can't be read (" + error.what() +
-                "); remove the folder to begin anew");
-  }
-}
+bool is_weights(const fs::path& path) { return path.filename().string().rfind(BackupPointer::kPrefix, 0) == 0; }
 
 // What the file system says, as a sentence of ours.
 template <typename Function>
@@ -51,6 +29,36 @@ void in_folder(const fs::path& folder, Function function) {
   }
 }
 
+// Two processes that train with one folder would take each other's backups away. Held by the process until training has ended, or it has.
+class FolderLock {
+ public:
+  FolderLock() = default;
+  ~FolderLock() { release(); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+  void hold(const fs::path& folder) {
+    if (descriptor_ >= 0) return;
+    descriptor_ = ::open(path_in(folder).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) throw fs::filesystem_error("can't be locked", folder, std::error_code(errno, std::generic_category()));
+    struct flock whole = {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    if (::fcntl(descriptor_, F_SETLK, &whole) == 0 || (errno != EAGAIN && errno != EACCES)) return;  // some file systems have no locks
+    release();
+    throw Error("BackupAndRestore: another process trains with the folder " + folder.string() +
+                ": wait for its end, or use another folder");
+  }
+  void release() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    descriptor_ = -1;
+  }
+  static fs::path path_in(const fs::path& folder) { return folder / "training.lock"; }
+
+ private:
+  int descriptor_ = -1;
+};
+
 }  // namespace
 
 struct BackupAndRestore::State {
@@ -58,21 +66,30 @@ struct BackupAndRestore::State {
   std::int64_t batches = 0;  // 0: once an epoch
   bool remove = true;
   bool restored = false;
+  bool ended = false;  // by itself: what is kept is no longer needed
   std::int64_t since = 0;
+  FolderLock lock;
 
   void restore(TrainingEvent& event) {
-    restored = false;
+    restored = ended = false;
     since = 0;
-    if (event.model->strategy().worker() == 0) fs::create_directories(folder);  // now, not after the first hour
-    if (!fs::exists(pointer_in(folder))) return;
-    const Backup backup = read_pointer(folder);
-    if (backup.batch > 0 && backup.batch_size != event.batch_size)
-      throw Error("BackupAndRestore: " + folder.string() + " was left after " + std::to_string(backup.batch) + " global batches of " +
-                  std::to_string(backup.batch_size) + " samples, in the middle of an epoch; now a global batch has " +
+    if (event.model->strategy().worker() == 0) {
+      fs::create_directories(folder);  // now, not after the first hour
+      lock.hold(folder);
+    }
+    if (!fs::exists(BackupPointer::path_in(folder))) return;
+    const BackupPointer backup = BackupPointer::read(folder);
+    const TrainingPlace& place = backup.place;
+    if (place.batch > 0 && place.batch_size != event.batch_size)
+      throw Error("BackupAndRestore: " + folder.string() + " was left after " + std::to_string(place.batch) + " global batches of " +
+                  std::to_string(place.batch_size) + " samples, in the middle of an epoch; now a global batch has " +
                   std::to_string(event.batch_size) + ": use the same, or remove the folder to begin anew");
+    if (const std::string other = difference(place, *event.place); !other.empty())
+      throw Error("BackupAndRestore: " + folder.string() + " was left in epoch " + std::to_string(place.epoch + 1) + " of training with " +
+                  other + ": use the same, or remove the folder to begin anew");
     event.weights = (folder / backup.weights).string();
-    event.epoch = backup.epoch;
-    event.batch = backup.batch;
+    event.epoch = place.epoch;
+    event.batch = place.batch;
     restored = true;
   }
 
@@ -80,23 +97,28 @@ struct BackupAndRestore::State {
   void save(const TrainingEvent& event, int epoch, std::int64_t batch) const {
     if (event.model->strategy().worker() != 0) return;
     fs::create_directories(folder);  // somebody may have removed it
-    const std::string name = kPrefix + std::to_string(epoch) + "-" + std::to_string(batch) + ".weights.h5";
+    const std::string name = BackupPointer::kPrefix + std::to_string(epoch) + "-" + std::to_string(batch) + ".weights.h5";
     event.model->save_weights((folder / name).string());
-    const std::string text =
-        nlohmann::json{{"weights", name}, {"epoch", epoch}, {"batch", batch}, {"batch_size", event.batch_size}}.dump() + "\n";
-    write_file_atomically(pointer_in(folder).string(), Bytes(text.begin(), text.end()));
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      const std::string other = entry.path().filename().string();
-      if (other != name && other.rfind(kPrefix, 0) == 0) fs::remove(entry.path());
-    }
+    BackupPointer pointer{name, *event.place};
+    pointer.place.epoch = epoch;
+    pointer.place.batch = batch;
+    pointer.write(folder);
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+      if (is_weights(entry.path()) && entry.path().filename() != name) fs::remove(entry.path());
   }
 
-  void clean_up(const TrainingEvent& event) const {
-    if (event.model->strategy().worker() != 0 || !remove || !fs::exists(pointer_in(folder))) return;
-    fs::remove(pointer_in(folder));  // first: without it the rest is nothing
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      if (entry.path().filename().string().rfind(kPrefix, 0) == 0) fs::remove(entry.path());
-    }
+  void end(const TrainingEvent& event) {
+    ended = event.model->strategy().worker() == 0;
+    if (remove) clean_up();
+  }
+
+  void clean_up() {
+    if (!ended || !fs::exists(folder)) return;
+    fs::remove(BackupPointer::path_in(folder));  // first: without it the rest is nothing
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+      if (is_weights(entry.path())) fs::remove(entry.path());
+    fs::remove(FolderLock::path_in(folder));
+    lock.release();
     if (fs::is_empty(folder)) fs::remove(folder);
   }
 };
@@ -114,7 +136,7 @@ BackupAndRestore::BackupAndRestore(const std::string& backup_dir) : state_(std::
     });
   };
   on_train_end = [state = state_](TrainingEvent& event) {
-    if (!event.interrupted) in_folder(state->folder, [&] { state->clean_up(event); });
+    if (!event.interrupted) in_folder(state->folder, [&] { state->end(event); });
   };
 }
 
@@ -130,7 +152,10 @@ BackupAndRestore& BackupAndRestore::save_freq(std::int64_t batches) {
 }
 
 BackupAndRestore& BackupAndRestore::delete_checkpoint(bool yes) { return state_->remove = yes, *this; }
+void BackupAndRestore::remove() {
+  in_folder(state_->folder, [&] { state_->clean_up(); });
+}
 bool BackupAndRestore::restored() const { return state_->restored; }
-bool BackupAndRestore::has_backup(const std::string& backup_dir) { return fs::exists(pointer_in(backup_dir)); }
+bool BackupAndRestore::has_backup(const std::string& backup_dir) { return fs::exists(BackupPointer::path_in(backup_dir)); }
 
 }  // namespace lockstep

@@ -7,6 +7,7 @@
 #include "lockstep/model.h"
 #include "model_config.h"
 #include "model_impl.h"
+#include "place_json.h"
 #include "weights_files.h"
 #include "zip_archive.h"
 #include "zip_writer.h"
@@ -98,16 +99,24 @@ const ZipArchive::Member* find(const ZipArchive& archive, const std::string& nam
   return nullptr;
 }
 
-Bytes member(ZipArchive& archive, const std::string& name) {
+// A small file can claim, and unpack to, thousands of times its size: what no model needs is refused before.
+Bytes member(ZipArchive& archive, const std::string& name, std::uint64_t most) {
   const ZipArchive::Member* found = find(archive, name);
   if (found == nullptr) archive.file().fail("is not a .keras file: it has no " + name);
+  if (found->size > most)
+    archive.file().fail(name + " in it claims " + std::to_string(found->size) + " bytes, more than this model can need (" +
+                        std::to_string(most) + "): the file is damaged");
   return archive.read(*found);
 }
+constexpr std::uint64_t kLargestConfig = std::uint64_t{16} << 20;
 
-hdf5::Reader open_weights(const std::string& path) {
+hdf5::Reader open_weights(const std::string& path, const Graph& graph) {
   if (form_of(path) != FileForm::keras) return {path, read_whole_file(path)};
   ZipArchive archive(path);
-  return {path, member(archive, "model.weights.h5")};
+  // Weights, two or three values of the optimizer for each, all in double precision at most; and what the format adds.
+  constexpr std::uint64_t kCopies = 8, kFormat = std::uint64_t{16} << 20;
+  return {path,
+          member(archive, "model.weights.h5", kFormat + kCopies * sizeof(float) * static_cast<std::uint64_t>(graph.layout().parameters()))};
 }
 
 json parse_json(const std::string& path, const std::string& text) {
@@ -118,6 +127,7 @@ json parse_json(const std::string& path, const std::string& text) {
 
 // Beyond Keras, kept where Keras does not look: metadata.json of ".keras", an attribute of ".h5".
 constexpr const char* kEmbeddingGradients = "lockstep_embedding_gradients";
+constexpr const char* kPlace = "lockstep_training_place";  // an attribute of the HDF5 file in all three forms
 
 struct Description {
   json model, training;
@@ -130,11 +140,11 @@ Description describe(const std::string& path) {
   Description description;
   if (form_of(path) == FileForm::keras) {
     ZipArchive archive(path);
-    const Bytes text = member(archive, "config.json");
+    const Bytes text = member(archive, "config.json", kLargestConfig);
     description.model = parse_json(path, std::string(text.begin(), text.end()));
     if (description.model.is_object()) description.training = description.model.value("compile_config", json());
     if (find(archive, "metadata.json") != nullptr) {
-      const Bytes metadata = member(archive, "metadata.json");
+      const Bytes metadata = member(archive, "metadata.json", kLargestConfig);
       const json fields = parse_json(path, std::string(metadata.begin(), metadata.end()));
       if (fields.is_object()) description.embedding_gradients = fields.value(kEmbeddingGradients, "");
     }
@@ -191,6 +201,7 @@ void Model::save(const std::string& path) const {
   };
   const bool squares = impl_->compiled && impl_->optimizer->sums_squares();
   hdf5::Writer file;
+  if (const auto standing = place()) file.text("", kPlace, place_to_json(*standing).dump());
   if (form == FileForm::legacy) {
     file.text("", "backend", "tensorflow");
     file.text("", "keras_version", kKerasVersion);
@@ -215,11 +226,22 @@ void Model::save(const std::string& path) const {
 
 void Model::load_weights(const std::string& path) {
   impl_->require_built("load_weights");
-  const ModelState state = in_file(path, [&] { return read_weights(open_weights(path), *impl_->graph); });
+  std::optional<TrainingPlace> place;
+  const ModelState state = in_file(path, [&] {
+    const hdf5::Reader file = open_weights(path, *impl_->graph);
+    if (const std::string text = file.text("", kPlace); !text.empty()) place = place_from_json(parse_json(path, text));
+    return read_weights(file, *impl_->graph);
+  });
   const bool resume = impl_->compiled && state.optimizer;
   if (resume) require_slots(path, *state.optimizer, *impl_->optimizer);
   set_weights(state.weights);
+  impl_->place = resume ? place : std::nullopt;
   if (resume) set_optimizer_state(*state.optimizer, *impl_->step, *impl_->graph, *impl_->optimizer);
+}
+
+void require_savable(const std::string& path) {
+  form_of(path);
+  require_writable(path);
 }
 
 Model load_model(const std::string& path) {
@@ -227,7 +249,8 @@ Model load_model(const std::string& path) {
     const Description description = describe(path);
     const Architecture architecture = parse_model_config(description.model);
     // Read against the shapes alone first: a file that claims a huge model without its weights never allocates one.
-    read_weights(open_weights(path), architecture.graph());
+    const Graph graph = architecture.graph();
+    read_weights(open_weights(path, graph), graph);
     Model model = architecture.model();
     compile_from_config(model, description.training, description.form, description.embedding_gradients == "keras");
     model.load_weights(path);

@@ -30,6 +30,7 @@ class Training {
       throw Error("fit: class_weight and sample_weight can't be used together");
     impl_.fresh = false;
     start_trace();
+    describe();
     begin();
     for (int epoch = first_epoch_; epoch < options_.epochs_ && !history_.stopped; ++epoch) run_epoch(epoch);
     finish_trace();
@@ -39,23 +40,50 @@ class Training {
   }
 
  private:
+  // What is trained on, for whoever keeps where training stood.
+  void describe() {
+    TrainingPlace place;
+    const std::int64_t batches = data_.cardinality();
+    place.samples = options_.samples_ > 0 ? options_.samples_ : std::max<std::int64_t>(0, batches) * data_.batch_size();
+    place.batch_size = data_.batch_size();
+    place.seed = options_.seed_;
+    place.data = options_.data_name_;
+    impl_.place = place;
+  }
+  void note_place(int epoch, std::int64_t batch) {
+    impl_.place->epoch = epoch;
+    impl_.place->batch = batch;
+    impl_.place->iterations = impl_.step->iterations();
+  }
+
   // A callback may know better where to begin: the one that brings back what was interrupted.
   void begin() {
     first_epoch_ = options_.initial_epoch_;
     first_batch_ = options_.initial_batch_;
     for (const Callback& callback : options_.callbacks_) {
       if (!callback.on_train_begin) continue;
-      TrainingEvent event{first_epoch_, first_batch_, nullptr, false, &model_, false, data_.batch_size(), {}};
+      TrainingEvent event{first_epoch_, first_batch_, nullptr, false, &model_, false, data_.batch_size(), {}, &*impl_.place};
       callback.on_train_begin(event);
       first_epoch_ = event.epoch;
       first_batch_ = event.batch;
       require_agreement(event);
-      if (!event.weights.empty()) model_.load_weights(event.weights);
+      if (!event.weights.empty()) load(event.weights);
       history_.stopped = history_.stopped || event.stop;
     }
+    note_place(first_epoch_, first_batch_);
     if (first_batch_ == 0 || steps_of_an_epoch() < 0 || first_batch_ < steps_of_an_epoch()) return;
+    if (first_batch_ > steps_of_an_epoch())
+      throw Error("fit: it is to go on behind batch " + std::to_string(first_batch_) + " of an epoch, but an epoch has " +
+                  std::to_string(steps_of_an_epoch()) + ": other samples or other batches than before");
     ++first_epoch_;  // all of its batches were done: it ended between the last one and its end
     first_batch_ = 0;
+  }
+
+  // The weights and the optimizer's state; what is trained on stays what it is.
+  void load(const std::string& weights) {
+    const TrainingPlace now = *impl_.place;
+    model_.load_weights(weights);
+    impl_.place = now;
   }
 
   // Workers that begin in different places would wait for each other in vain.
@@ -89,6 +117,7 @@ class Training {
       if (!options_.class_weight_.empty()) batch.w = weights_by_class(batch);
       impl_.step->train(batch.x, batch.y, batch.w);
       ++done;
+      note_place(epoch, done);
       after_batch(epoch, done, batch.x.samples());
       agree_to_stop();
     }
@@ -130,7 +159,7 @@ class Training {
       if (callback.should_stop && callback.should_stop()) history_.stopped = true;
       if (!callback.on_batch_end) continue;
       const Logs logs = impl_.logs();
-      TrainingEvent event{epoch, done - 1, &logs, false, &model_, false, data_.batch_size(), {}};
+      TrainingEvent event{epoch, done - 1, &logs, false, &model_, false, data_.batch_size(), {}, &*impl_.place};
       callback.on_batch_end(event);
       history_.stopped = history_.stopped || event.stop;
     }
@@ -147,6 +176,7 @@ class Training {
     history_.epoch.push_back(epoch);
     for (const auto& [name, value] : logs) history_.history[name].push_back(value);
     bar_.end_epoch(done, logs);
+    if (!interrupted_) note_place(epoch + 1, 0);
     call(&Callback::on_epoch_end, epoch, done - 1, &logs);
   }
 
@@ -162,7 +192,7 @@ class Training {
   void call(std::function<void(TrainingEvent&)> Callback::*which, int epoch, std::int64_t batch, const Logs* logs) {
     for (const Callback& callback : options_.callbacks_) {
       if (!(callback.*which)) continue;
-      TrainingEvent event{epoch, batch, logs, false, &model_, interrupted_, data_.batch_size(), {}};
+      TrainingEvent event{epoch, batch, logs, false, &model_, interrupted_, data_.batch_size(), {}, &*impl_.place};
       (callback.*which)(event);
       history_.stopped = history_.stopped || event.stop;
     }
@@ -220,7 +250,10 @@ History Model::fit(const Array& x, const Array& y, const FitOptions& options) {
     throw Error("fit: x has " + std::to_string(x.samples()) + " samples and y has " + std::to_string(y.samples()) + ": they must be equal");
   Dataset data = Dataset::from_arrays(x, y, options.sample_weight_);
   if (options.shuffle_) data = data.shuffle(x.samples(), options.seed_);
-  return fit(data.batch(options.batch_size_), options);
+  FitOptions named = options;
+  if (named.data_name_.empty()) named.data_name_ = data_name(x, y);
+  named.samples_ = x.samples();
+  return fit(data.batch(options.batch_size_), named);
 }
 
 }  // namespace lockstep

@@ -30,6 +30,13 @@ void write(Replica& replica, const Tensor& tensor, const float* values) {
 
 }  // namespace
 
+// A GPU that never answers may still use what its streams and the trace hold: freeing that would wait for it without end.
+Model::Impl::~Impl() {
+  if (!step || step->comes_to_rest()) return;
+  static_cast<void>(tracer.release());
+  static_cast<void>(std::make_unique<Strategy>(strategy).release());
+}
+
 double History::last(const std::string& name) const {
   const auto found = history.find(name);
   if (found != history.end() && !found->second.empty()) return found->second.back();
@@ -144,6 +151,10 @@ std::string Model::summary() const {
 }
 
 std::int64_t Model::iterations() const { return impl_->step ? impl_->step->iterations() : 0; }
+
+std::optional<TrainingPlace> Model::place() const {
+  return impl_->place && impl_->place->iterations == iterations() ? impl_->place : std::nullopt;
+}
 
 std::vector<std::uint64_t> Model::checksums() const {
   impl_->require_built("checksums");

@@ -20,7 +20,8 @@ struct Model::Impl {
   Strategy strategy = Strategy::current();
   StepOptions options;
   bool compiled = false;
-  bool fresh = true;  // the variables are still those the seed gave
+  std::optional<TrainingPlace> place;  // of the last fit, or of the file that was loaded
+  bool fresh = true;                   // the variables are still those the seed gave
   std::shared_ptr<OptimizerImpl> optimizer;
   std::shared_ptr<LossImpl> loss;
   std::vector<std::shared_ptr<MetricImpl>> metrics;  // the weighted ones last
@@ -29,6 +30,8 @@ struct Model::Impl {
   Trace trace;                         // the last one
   std::unique_ptr<Graph> graph;        // made by build
   std::unique_ptr<MirroredStep> step;  // made by build; refers to graph and tracer, so it goes first
+
+  ~Impl();
 
   void build(const Shape& sample);
   void make_step(const Shape& sample);  // the graph and the step, without values

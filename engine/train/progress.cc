@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "interrupt.h"
@@ -55,6 +57,21 @@ std::string bar(std::int64_t done, std::int64_t total, int cells) {
   return text;
 }
 
+// As many bytes: these are all ASCII. The last column stays free, where some terminals wrap.
+std::string cut_to(const std::string& text, int width) { return text.substr(0, static_cast<std::size_t>(std::max(width - 1, 0))); }
+
+// Training goes on when the terminal has gone: what can't be written is noticed by the program, at its end.
+void put(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+// One that can move back and clear a line.
+bool is_terminal() {
+  const char* kind = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && (kind == nullptr || std::strcmp(kind, "dumb") != 0);
+}
+
 }  // namespace
 
 std::string format_progress(const ProgressLine& line, int width) {
@@ -75,7 +92,7 @@ std::string format_progress(const ProgressLine& line, int width) {
   std::string text = count + " " + (cells > 0 ? bar(line.done, line.total, cells) + " " : "") + time;
   if (!wraps) {
     for (std::size_t i = 0; i < shown; ++i) text += " - " + values[i];
-    return text;
+    return line.finished || cells > 0 ? text : cut_to(text, width);
   }
   int column = static_cast<int>(count.size() + time.size()) + 1 + (cells > 0 ? cells + 1 : 0);
   for (const std::string& one : values) {
@@ -88,7 +105,7 @@ std::string format_progress(const ProgressLine& line, int width) {
 }
 
 ProgressBar::ProgressBar(Verbose verbose, int epochs) : verbose_(verbose), epochs_(epochs) {
-  if (verbose_ == Verbose::automatic) verbose_ = isatty(STDOUT_FILENO) || in_notebook() ? Verbose::bar : Verbose::line;
+  if (verbose_ == Verbose::automatic) verbose_ = is_terminal() || in_notebook() ? Verbose::bar : Verbose::line;
 }
 
 void ProgressBar::begin_epoch(int epoch, std::int64_t steps) {
@@ -96,8 +113,7 @@ void ProgressBar::begin_epoch(int epoch, std::int64_t steps) {
   samples_ = 0;
   begin_ = shown_ = Clock::now();
   if (verbose_ == Verbose::silent) return;
-  fmt::print("Epoch {}/{}\n", epoch + 1, epochs_);
-  std::fflush(stdout);
+  put(fmt::format("Epoch {}/{}\n", epoch + 1, epochs_));
 }
 
 bool ProgressBar::due() { return verbose_ == Verbose::bar && Clock::now() - shown_ >= kRefresh; }
@@ -118,8 +134,7 @@ std::string ProgressBar::line(std::int64_t done, const Logs& logs, bool finished
 
 void ProgressBar::show(std::int64_t done, const Logs& logs) {
   shown_ = Clock::now();
-  fmt::print("\r{}\x1b[K", line(done, logs, false, terminal_width()));
-  std::fflush(stdout);
+  put(fmt::format("\r{}\x1b[K", line(done, logs, false, terminal_width())));
 }
 
 void ProgressBar::end_batches() { batches_end_ = Clock::now(); }
@@ -127,8 +142,7 @@ void ProgressBar::end_batches() { batches_end_ = Clock::now(); }
 void ProgressBar::end_epoch(std::int64_t done, const Logs& logs) {
   if (verbose_ == Verbose::silent) return;
   const std::string text = line(done, logs, true, verbose_ == Verbose::bar ? terminal_width() : kUnlimited);
-  fmt::print("{}{}\n", verbose_ == Verbose::bar ? "\r\x1b[K" : "", text);
-  std::fflush(stdout);
+  put(fmt::format("{}{}\n", verbose_ == Verbose::bar ? "\r\x1b[K" : "", text));
 }
 
 }  // namespace lockstep

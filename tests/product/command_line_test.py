@@ -86,6 +86,21 @@ OTHER = [
     (["trace", "nothing.html"], "there is no file"),
     (["run", "mnist", "--trace-steps", "3"], "only for --trace"),
     (["run", "mnist", "--verbose", "--json"], "can't be together with"),
+    (["run", "mnist", "--alpha", "1"], "--alpha is only for cats-vs-dogs"),
+    (["run", "reuters", "--image", "64"], "--image is only for cats-vs-dogs"),
+    (["run", "mnist", "--as-published"], "--as-published is only for cats-vs-dogs"),
+    (["run", "mnist", "--feature-extraction", "a_file"], "--feature-extraction is only for cats-vs-dogs"),
+    (["run", "mnist", "--workers", "2", "--devices", "gpu:7"], "--devices names GPUs of one process"),
+    (["run", "mnist", "--workers", "2", "--strategy", "one-device"], "--strategy one-device is for one process"),
+    (["run", "mnist", "--workers", "2", "--strategy", "mirrored"], "--strategy mirrored is for one process"),
+    (["run", "mnist", "--workers", "2", "--logical", "2"], "--logical splits a GPU of one process"),
+    (["run", "mnist", "--save", "pipe.keras"], "is a pipe or a device"),
+    (["run", "mnist", "--save", "dangling.keras"], "is a link to 'nowhere/m.keras', which is not there"),
+    (["run", "mnist", "--trace", "pipe.html"], "is a pipe or a device"),
+    (["run", "mnist", "--load", "pipe.keras"], "is a pipe or a device"),
+    (["predict", "pipe.keras", "picture.png"], "is a pipe or a device"),
+    (["predict", "model.h5", "pipe.keras"], "is a pipe or a device"),
+    (["trace", "pipe.html"], "is a pipe or a device"),
     (["--version=3"], "--version is a switch"),
     (["run", "--help=3"], "--help is a switch"),
 ]
@@ -102,6 +117,9 @@ def expect_refusal(words, sentence):
     with tempfile.TemporaryDirectory() as folder:
         for name in ("a_file", "model.h5", "picture.png"):
             open(os.path.join(folder, name), "w", encoding="ascii").close()
+        for name in ("pipe.keras", "pipe.html"):
+            os.mkfifo(os.path.join(folder, name))
+        os.symlink("nowhere/m.keras", os.path.join(folder, "dangling.keras"))
         before = sorted(os.listdir(folder))
         result = run(words, folder)
         lines = result.stderr.splitlines()

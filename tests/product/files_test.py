@@ -5,33 +5,14 @@ files_test.py PROGRAM; exit code 77 where no small file system can be mounted (i
 """
 import gzip
 import hashlib
-import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 
-PROGRAM = os.path.abspath(sys.argv[1])
-failures = []
-
-
-def check(good, sentence):
-    print("ok    " if good else "FAILED", sentence)
-    if not good:
-        failures.append(sentence)
-
-
-def run(*words, folder=".", data="/nowhere", home=None):
-    environment = dict(os.environ, LOCKSTEP_OFFLINE="1", LOCKSTEP_DATA=data, HOME=home or folder)
-    environment.pop("XDG_CACHE_HOME", None)
-    return subprocess.run([PROGRAM, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
-
-
-def expect_sentence(result, what, *parts):
-    lines = [line for line in result.stderr.splitlines() if line]
-    check(result.returncode == 1 and len(lines) == 1, f"{what}: one sentence, code 1 (got {len(lines)} lines, code {result.returncode})")
-    for part in parts:
-        check(part in result.stderr, f"{what}: '{part}' is in: {result.stderr.strip()}")
+from support import PROGRAM, check, expect_sentence, failures, finish, peak_of, run, small_mnist
 
 
 def digest(path):
@@ -67,6 +48,20 @@ def inside_namespace():
     check(digest(os.path.join(fixed, "model.keras")) == old, "no permission: the old file is whole")
     check(run("run", "mnist", "--quick", "--load", "model.keras", "--json", folder=fixed).returncode == 0, "the old file loads")
 
+    # The backup is all there is of a run whose model could not be saved.
+    data = small_mnist(tempfile.mkdtemp(), 600)
+    backup = os.path.join(tempfile.mkdtemp(), "b")
+    words = ["run", "mnist", "--logical", "1", "--epochs", "2", "--json", "--backup", backup]
+    expect_sentence(run(*words, "--save", os.path.join(small, "model.keras"), data=data), "disk full, with a backup", "No space left")
+    check(os.path.exists(os.path.join(backup, "training.json")), "disk full: the backup is still there")
+    again = run(*words, "--save", "saved.keras", folder=os.path.dirname(backup), data=data)
+    check(again.returncode == 0 and '"taken_up_again": {"epoch": 3' in again.stdout, "the same command with room on the disk only saves")
+    check(os.path.exists(os.path.join(os.path.dirname(backup), "saved.keras")) and not os.path.exists(backup), "then the backup goes")
+    for path in (os.path.join(fixed, "other.keras"), "/proc/m.keras"):
+        refused = run("run", "mnist", "--quick", "--save", path, data=data)
+        expect_sentence(refused, f"--save {os.path.basename(path)} where nothing can be written", "can't be saved")
+        check("Epoch" not in refused.stdout, "it is refused before training")
+
 
 def half_a_data_file():
     with tempfile.TemporaryDirectory() as data:
@@ -90,9 +85,44 @@ def half_a_data_file():
         expect_sentence(run("run", "mnist", "--json", data=data, folder=data), "a checksum that differs", "train-images-idx3-ubyte.gz")
 
 
+def left_behind():
+    """What a killed process left of its own goes with the next save; what only looks like it stays."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("model.keras.unfinished-abc123", "model.keras.backup", "other.keras.unfinished-abc123", "model.keras.unfinished-long-name"):
+            open(os.path.join(folder, name), "w", encoding="ascii").close()
+        check(training(folder, "model.keras").returncode == 0, "a model is saved beside what others left")
+        check(sorted(os.listdir(folder)) == ["model.keras", "model.keras.backup", "model.keras.unfinished-long-name", "other.keras.unfinished-abc123"],
+              f"the file of a killed save is gone, all others are there ({sorted(os.listdir(folder))})")
+
+
+def bombs():
+    """Small files that unpack to a lot: refused before they do."""
+    with tempfile.TemporaryDirectory() as folder:
+        with zipfile.ZipFile(os.path.join(folder, "bomb.keras"), "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("metadata.json", "{}")
+            archive.writestr("config.json", " " * (400 << 20))
+        images = os.path.join(folder, "data")
+        small_mnist(images, 16)
+        os.remove(os.path.join(images, "train-images-idx3-ubyte"))
+        with gzip.open(os.path.join(images, "train-images-idx3-ubyte.gz"), "wb", compresslevel=1) as file:
+            file.write(struct.pack(">4BIII", 0, 0, 8, 3, 400000, 28, 28))
+            for _ in range(400):
+                file.write(bytes(784 * 1000))
+        result, before = peak_of("devices", folder=folder)
+        check(result.returncode == 0, "a run to compare with")
+        result, peak = peak_of("run", "mnist", "--quick", "--load", "bomb.keras", folder=folder, data=small_mnist(folder + "/few", 16))
+        expect_sentence(result, "a configuration of 400 MiB in 400 KiB", "config.json in it claims")
+        check(peak < before + 300, f"a configuration of 400 MiB in 400 KiB: takes {peak:.0f} MiB")
+        result, peak = peak_of("run", "mnist", "--quick", folder=folder, data=images)
+        expect_sentence(result, "a gz of 300 MiB", "train-images-idx3-ubyte.gz", "more than any data set for this program has")
+        check(peak < before + 300, f"a gz of 300 MiB: takes {peak:.0f} MiB")
+
+
 if len(sys.argv) > 2:
     inside_namespace()
 else:
+    bombs()
+    left_behind()
     half_a_data_file()
     if subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False).returncode == 0:
         code = subprocess.run(["unshare", "-rm", sys.executable, __file__, PROGRAM, "inside"], check=False).returncode
@@ -100,5 +130,4 @@ else:
     else:
         print("a full disk could not be tried: no mount namespace here")
         sys.exit(1 if failures else 77)
-print(json.dumps({"failures": len(failures)}))
-sys.exit(1 if failures else 0)
+finish()

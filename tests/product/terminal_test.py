@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""The program in a real terminal (tmux) at 80 and 120 columns, in a pipe, and ended by Ctrl-C: what people see, and what is saved.
+"""The program in a terminal of 20 columns, in one that is dumb, in tmux at 80 and 120 columns, in a pipe, and ended by Ctrl-C: what people see, and what is saved.
 
 terminal_test.py PROGRAM; exit code 77 when there is no tmux.
 """
+import fcntl
 import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -113,9 +116,40 @@ def ctrl_c_saves(folder, words, file):
           f"Ctrl-C: the file loads and training goes on ({steps.group(0) if steps else result.stderr.strip()})")
 
 
+def raw_output(folder, columns, kind):
+    """All bytes of a quick run in a terminal of its own."""
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    process = subprocess.Popen([PROGRAM, "run", "mnist", "--quick", "--logical", "2", "--batch-per-replica", "8"], cwd=folder, stdout=slave, stderr=slave,
+                               env=dict(os.environ, LOCKSTEP_OFFLINE="1", TERM=kind))
+    os.close(slave)
+    data = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        data += part
+    os.close(master)
+    return process.wait(), data.decode()
+
+
+def narrow_and_dumb(folder):
+    code, text = raw_output(folder, 20, "xterm")
+    moving = [line.replace("\x1b[K", "") for line in re.findall(r"\r([^\r\n]*\x1b\[K)", text)]
+    widest = max((len(line) for line in moving), default=0)
+    check(code == 0 and moving and 0 < widest < 20, f"20 columns: {len(moving)} moving lines, at most {widest} wide")
+    code, text = raw_output(folder, 80, "dumb")
+    check(code == 0 and "\x1b" not in text and "\r" not in text.replace("\r\n", ""), "TERM=dumb: no control characters")
+
+
+with tempfile.TemporaryDirectory() as where:
+    narrow_and_dumb(where)
 if shutil.which("tmux") is None:
-    print("skipped: no tmux (apt-get install tmux)")
-    sys.exit(77)
+    print("the rest is skipped: no tmux (apt-get install tmux)")
+    sys.exit(1 if failures else 77)
 with tempfile.TemporaryDirectory() as where:
     progress_bar(where, 80)
     progress_bar(where, 120)

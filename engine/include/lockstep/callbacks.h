@@ -12,6 +12,7 @@
 namespace lockstep {
 
 class Model;
+struct TrainingPlace;
 
 using Logs = std::map<std::string, double>;  // "loss", "accuracy", "val_loss", ...
 
@@ -26,6 +27,7 @@ struct TrainingEvent {
   bool interrupted = false;     // somebody stopped it between batches, and that is why this epoch or training ends before it is done
   std::int64_t batch_size = 0;  // global
   std::string weights;          // for on_train_begin: load these, with the optimizer's state
+  const TrainingPlace* place = nullptr;  // on which samples, and how far
 };
 
 // Functions that are not set are not called. With several workers each calls its own; those below write files on worker 0 only.

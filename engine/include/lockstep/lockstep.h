@@ -23,4 +23,5 @@
 #include "lockstep/shape.h"
 #include "lockstep/strategy.h"
 #include "lockstep/trace.h"
+#include "lockstep/training_place.h"
 #include "lockstep/variable.h"

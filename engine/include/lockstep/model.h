@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "lockstep/optimizers.h"
 #include "lockstep/strategy.h"
 #include "lockstep/trace.h"
+#include "lockstep/training_place.h"
 
 namespace lockstep {
 
@@ -49,6 +51,8 @@ class FitOptions {
   FitOptions& batch_size(std::int64_t global) { return batch_size_ = global, *this; }  // of arrays; default 32, over all replicas
   FitOptions& shuffle(bool yes) { return shuffle_ = yes, *this; }                      // of arrays, each epoch
   FitOptions& seed(std::uint64_t seed) { return seed_ = seed, *this; }                 // of that shuffle
+  // Beyond Keras: a name for the samples of a Dataset, kept with what is saved; arrays are named by what they hold.
+  FitOptions& data_name(std::string name) { return data_name_ = std::move(name), *this; }
   FitOptions& steps_per_epoch(std::int64_t n) { return steps_per_epoch_ = n, *this; }
   // One float32 a sample of the arrays: its loss counts so many times. Samples of a Dataset bring their own (Batch::w).
   FitOptions& sample_weight(Array weights) { return sample_weight_ = std::move(weights), *this; }
@@ -81,6 +85,8 @@ class FitOptions {
   std::int64_t batch_size_ = 32;
   bool shuffle_ = true;
   std::uint64_t seed_ = 0;
+  std::string data_name_;
+  std::int64_t samples_ = 0;  // of arrays
   std::int64_t steps_per_epoch_ = -1;
   Array sample_weight_;
   std::map<int, float> class_weight_;
@@ -144,6 +150,8 @@ class Model {
   std::int64_t count_trainable_params() const;
   std::string summary() const;
   std::int64_t iterations() const;  // optimizer steps taken
+  // Where the last fit stood when it ended or when the file was saved; none after steps that no fit made.
+  std::optional<TrainingPlace> place() const;
   Strategy strategy() const;
   Optimizer optimizer() const;  // the one it was compiled with
 
@@ -184,5 +192,8 @@ class Sequential : public Model {
 
 // A model from a ".keras" or ".h5" file, of ours or of Keras', compiled where the file says how. Inside a scope it is mirrored.
 Model load_model(const std::string& path);
+
+// An Error where no model can be saved under this name (a folder, a pipe, a link to nothing, no permission): to be asked before training.
+void require_savable(const std::string& path);
 
 }  // namespace lockstep

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "fault_calls.h"
 #include "runtime.h"
 
 namespace lockstep::sim {
@@ -80,8 +81,7 @@ bool read(std::string_view text, Number& number) {
 
 bool known_call(std::string_view name) {
   constexpr std::array<std::string_view, 6> kGroups = {"any", "alloc", "launch", "copy", "collective", "operation"};
-  return among(kGroups, name) || name.starts_with("cuda") || name.starts_with("cublas") || name.starts_with("cudnn") ||
-         name.starts_with("nccl");
+  return among(kGroups, name) || among(kFaultCalls, name);
 }
 
 FaultPlan parse_plan(std::string_view text, std::string& problem) {
@@ -115,7 +115,8 @@ FaultPlan parse_plan(std::string_view text, std::string& problem) {
   good = good && (!plan.hang || plan.call == "operation");
   if (!good) {
     problem = "the fault \"" + std::string(text) +
-              "\" is not understood: call[:k][:device=d][:error=n][:stall=ms][:times=n][:hang][:kill], with the name of a call or any, "
+              "\" is not understood: call[:k][:device=d][:error=n][:stall=ms][:times=n][:hang][:kill], with the name of a call "
+              "(fault_calls.h) or any, "
               "alloc, launch, copy, collective, operation (only this may hang), kill-peer";
   }
   return plan;
