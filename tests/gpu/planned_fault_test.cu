@@ -2,10 +2,15 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
 #include "config.h"
+#include "fault_calls.h"
 #include "faults.h"
 #include "kernel_support.h"
 #include "support/gpu_test.h"
@@ -195,6 +200,33 @@ TEST(PlannedFaultDeathTest, KillEndsTheProcessAtOnce) {
         cudaMalloc(&memory, 8);
       },
       ::testing::KilledBySignal(SIGKILL), "");
+}
+
+// Every call that asks for a plan is in the list of names, and no other: a name that is misspelt is refused.
+TEST(FaultNames, AreThoseOfTheCallsThatAskForAPlan) {
+  namespace fs = std::filesystem;
+  const std::regex definition(R"(^\w[\w ]*\*? ?(cuda\w+)\()");
+  std::set<std::string> asking = {"cudaLaunchKernelEx", "cublasLtMatmul", "cudnnBackendExecute", "ncclAllReduce",
+                                  "ncclBroadcast",      "ncclReduce",     "ncclAllGather",       "ncclReduceScatter"};
+  for (const fs::directory_entry& entry : fs::directory_iterator(LOCKSTEP_VIRTUAL_RUNTIME)) {
+    if (entry.path().filename().string().rfind("api_", 0) != 0) continue;
+    std::ifstream file(entry.path());
+    std::string line, name;
+    while (std::getline(file, line)) {
+      std::smatch match;
+      if (std::regex_search(line, match, definition)) name = match[1];
+      if (line.find("called(__func__") != std::string::npos) asking.insert(name);
+    }
+  }
+  EXPECT_GT(asking.size(), 40U);
+  EXPECT_EQ(std::set<std::string>(sim::kFaultCalls.begin(), sim::kFaultCalls.end()), asking);
+  for (const std::string& name : asking) {
+    std::string problem;
+    sim::parse_faults(name, problem);
+    EXPECT_EQ(problem, "");
+    sim::parse_faults(name + "x:3", problem);
+    EXPECT_NE(problem, "") << name << "x";
+  }
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Saving and loading: our files read by ourselves, bit for bit, and training that goes on as if nothing had happened.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -253,6 +255,53 @@ TEST(SavedLayers, ActivationsAndPoolingComeBack) {
                 std::vector<float>(two.data<float>(), two.data<float>() + two.size()))
           << name << ", " << activation;
     }
+  }
+}
+
+TEST(AtomicFile, PipesDevicesFoldersAndLinksToNothingAreRefused) {
+  const io_test::Folder folder;
+  ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink("nothing", folder.file("link"));
+  std::filesystem::create_directory(folder.file("folder"));
+  for (const std::string& path : {folder.file("pipe"), folder.file("link"), folder.file("folder"), std::string("/dev/null"),
+                                  folder.file("none/m.keras"), std::string("/proc/m.keras")}) {
+    EXPECT_THROW(require_writable(path), Error) << path;
+    EXPECT_THROW(write_file_atomically(path, {1}), Error) << path;
+  }
+  EXPECT_EQ(folder.count(), 3U) << "nothing is left behind";
+  require_writable(folder.file("new"));
+  EXPECT_EQ(folder.count(), 3U);
+}
+
+TEST(AtomicFile, OnlyFilesOfWritersThatAreGoneAreRemoved) {
+  const io_test::Folder folder;
+  const std::string mine = folder.file("m.keras.unfinished-aaaaaa"), dead = folder.file("m.keras.unfinished-bbbbbb");
+  std::ofstream(mine) << "a";
+  std::ofstream(dead) << "b";
+  std::ofstream(folder.file("m.keras.backup")) << "c";
+  const int held = ::open(mine.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(held, LOCK_EX | LOCK_NB), 0);
+  write_file_atomically(folder.file("m.keras"), {1});
+  EXPECT_TRUE(std::filesystem::exists(mine)) << "another process writes it";
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("m.keras.backup")));
+  ::close(held);
+}
+
+TEST(TrainingPlaces, AreKeptInAllThreeForms) {
+  const io_test::Folder folder;
+  const io_test::Batch samples = io_test::batch(1);
+  Model model = OneDeviceStrategy().scope([] { return io_test::small_model(); });
+  model.fit(samples.x, samples.y, FitOptions().batch_size(3).seed(5).epochs(2).verbose(Verbose::silent));
+  for (const char* name : {"m.keras", "m.h5", "m.weights.h5"}) {
+    model.save(folder.file(name));
+    Model other = OneDeviceStrategy().scope([] { return io_test::small_model(); });
+    EXPECT_FALSE(other.place());
+    other.load_weights(folder.file(name));
+    ASSERT_TRUE(other.place()) << name;
+    EXPECT_EQ(difference(*model.place(), *other.place()), "");
+    EXPECT_EQ(other.place()->epoch, 2);
+    EXPECT_EQ(other.place()->seed, 5U);
   }
 }
 

@@ -118,19 +118,21 @@ int read_in_child(const Reader& reader, const std::string& path) {
     ::alarm(30);
     const rlimit none = {0, 0};
     ::setrlimit(RLIMIT_CORE, &none);
-    const rlimit memory = {rlim_t{2} << 30, rlim_t{2} << 30};  // what is written to, not what is reserved
-    ::setrlimit(RLIMIT_DATA, &memory);
     try {
       reader(path);
     } catch (const Error& error) {
       ::_exit(std::strlen(error.what()) > 9 ? kRefused : kForeign);  // a sentence
-    } catch (...) {
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
       ::_exit(kForeign);
     }
     ::_exit(kRead);
   }
   int status = 0;
-  ::waitpid(child, &status, 0);
+  rusage used = {};
+  ::wait4(child, &status, 0, &used);
+  constexpr long kMostKib = 1L << 20;  // files of some kilobytes
+  if (used.ru_maxrss > kMostKib) return kForeign;
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 

@@ -25,7 +25,7 @@ MUTANTS, KILLS = 500 * LENGTH, 60 * LENGTH
 def seeds(folder):
     """A whole file of each format."""
     corpus, images = os.path.join(HERE, "..", "fuzz", "corpus"), os.path.join(HERE, "..", "data", "images")
-    files = {"npz": os.path.join(corpus, "npz", "deflated"), "keras": os.path.join(corpus, "zip", "model_keras"),
+    files = {"npz": os.path.join(corpus, "npz", "lists"), "keras": os.path.join(corpus, "zip", "model_keras"),
              "h5": os.path.join(corpus, "hdf5", "model_h5"), "weights.h5": os.path.join(corpus, "hdf5", "model_weights_h5"),
              "jpg": os.path.join(images, "progressive.jpg"), "png": os.path.join(images, "palette.png"),
              "gif": os.path.join(images, "interlaced.gif"), "bmp": os.path.join(images, "palette.bmp"),
@@ -58,18 +58,19 @@ def mutants(folder):
 def kills(folder):
     """The same command again and again, killed at some moment of it, until it has ended: the bits of a run that was left alone."""
     data = small_mnist(os.path.join(folder, "data"), 1500)
-    words = ["run", "mnist", "--logical", "1", "--epochs", "2", "--batch", "50", "--json"]
+    words = ["run", "mnist", "--logical", "1", "--batch", "50", "--json"]
+    twice = [*words, "--epochs", "2"]
     begin = time.monotonic()
-    alone = run(*words, folder=folder, data=data)
+    alone = run(*twice, folder=folder, data=data)
     whole = time.monotonic() - begin
     expected = json.loads(alone.stdout.splitlines()[-1])["summary"]["checksums"]
     draw = random.Random(FIRST)
     killed = ended = lost = left = 0
-    with_files = [*words, "--backup", "b", "--backup-batches", "2", "--save", "m.keras"]
+    with_files = [*twice, "--backup", "b", "--backup-batches", "2", "--save", "m.keras"]
     while killed < KILLS:
         process = subprocess.Popen([PROGRAM, *with_files], cwd=folder, env=environment(data), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
-            said, errors = process.communicate(timeout=draw.uniform(0.1, 1.1) * whole)
+            said, errors = process.communicate(timeout=draw.uniform(0.1, 1.6) * whole)
         except subprocess.TimeoutExpired:
             process.kill()
             said, errors = process.communicate()
@@ -80,7 +81,7 @@ def kills(folder):
         if process.returncode != 0 or json.loads(said.splitlines()[-1])["summary"]["checksums"] != expected:
             lost += 1
             check(False, f"after {killed} kills: code {process.returncode}, {errors.strip()} {said[-200:]}")
-        more = run(*words[:-3], "--batch", "50", "--json", "--load", "m.keras", "--epochs", "1", folder=folder, data=data)
+        more = run(*words, "--load", "m.keras", "--epochs", "1", folder=folder, data=data)
         lost += more.returncode != 0
         remains = [name for name in os.listdir(folder) if name.startswith("m.keras") and name != "m.keras"]
         left += len(remains) + os.path.exists(os.path.join(folder, "b"))

@@ -100,7 +100,9 @@ def bombs():
     with tempfile.TemporaryDirectory() as folder:
         with zipfile.ZipFile(os.path.join(folder, "bomb.keras"), "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("metadata.json", "{}")
-            archive.writestr("config.json", " " * (400 << 20))
+            with archive.open("config.json", "w") as config:
+                for _ in range(400):
+                    config.write(b" " * (1 << 20))
         images = os.path.join(folder, "data")
         small_mnist(images, 16)
         os.remove(os.path.join(images, "train-images-idx3-ubyte"))

@@ -236,6 +236,58 @@ TEST_F(Backups, OfAnotherOptimizerOrOfOtherBatchesAreRefused) {
   EXPECT_NE(error.find("2 global batches of 16 samples"), std::string::npos) << error;
 }
 
+TEST_F(Backups, OfOtherSamplesSeedsOrDataAreRefusedAndStay) {
+  const auto named = [](const char* name) { return options().data_name(name).seed(3); };
+  {
+    Model first = model(2, Adam(2e-3F));
+    first.fit(data(), named("a").callback(backup()).callback(stop_after(1, 2)));
+  }
+  const Dataset fewer = Dataset::from_arrays(pictures_.x.slice(0, 64), pictures_.y.slice(0, 64)).shuffle(64, 3).batch(kBatch);
+  const struct {
+    const char* says;
+    std::function<void(Model&)> fit;
+  } cases[] = {{"96 samples in an epoch (now 64)", [&](Model& m) { m.fit(fewer, named("a").callback(backup())); }},
+               {"seed 3 (now 4)", [&](Model& m) { m.fit(data(), named("a").seed(4).callback(backup())); }},
+               {"other data, a (now b)", [&](Model& m) { m.fit(data(), named("b").callback(backup())); }}};
+  for (const auto& one : cases) {
+    Model other = model(2, Adam(2e-3F));
+    const std::string error = error_of([&] { one.fit(other); });
+    EXPECT_NE(error.find(one.says), std::string::npos) << error;
+    EXPECT_EQ(other.iterations(), 0) << one.says;
+    EXPECT_TRUE(left()) << one.says;
+  }
+}
+
+TEST_F(Backups, ThatWaitForTheSaveGoWhenTheyAreToldTo) {
+  Model model = this->model(1, Adam(2e-3F));
+  BackupAndRestore kept = backup().delete_checkpoint(false);
+  model.fit(data(), options().callback(kept).callback(stop_after(1, 2)));
+  kept.remove();
+  EXPECT_TRUE(left()) << "it was stopped: the backup is needed";
+  model.fit(data(), options().callback(kept));
+  EXPECT_TRUE(left());
+  kept.remove();
+  EXPECT_FALSE(fs::exists(folder_));
+}
+
+TEST_F(Backups, NameWhatIsTrainedOn) {
+  Model model = this->model(1, Adam(2e-3F));
+  model.fit(pictures_.x, pictures_.y, options().batch_size(kBatch).seed(9).epochs(2));
+  const auto place = model.place();
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->epoch, 2);
+  EXPECT_EQ(place->batch, 0);
+  EXPECT_EQ(place->samples, kSamples);
+  EXPECT_EQ(place->batch_size, kBatch);
+  EXPECT_EQ(place->seed, 9U);
+  EXPECT_EQ(place->data, data_name(pictures_.x, pictures_.y));
+  Array other = pictures_.x.clone();
+  other.data<float>()[40] += 1;
+  EXPECT_NE(place->data, data_name(other, pictures_.y));
+  model.train_on_batch(pictures_.x, pictures_.y);
+  EXPECT_FALSE(model.place()) << "a step that no fit made";
+}
+
 TEST_F(Backups, AreRemovedAtTheEndUnlessTheyAreToStay) {
   Model first = model(1, Adam(2e-3F));
   first.fit(data(), options().callback(backup()));

@@ -40,7 +40,7 @@ TEST(Progress, FinishedLineHasElapsedTimeAndAFullBar) {
 }
 
 TEST(Progress, AMovingLineFitsEveryTerminal) {
-  for (int width = 64; width <= 140; ++width) EXPECT_LE(columns(format_progress(half_way(), width)), width) << width;
+  for (int width = 2; width <= 140; ++width) EXPECT_LE(columns(format_progress(half_way(), width)), width) << width;
 }
 
 TEST(Progress, EveryLineFitsWhateverTheMetricsAreCalled) {
