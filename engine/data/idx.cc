@@ -34,7 +34,7 @@ class IdxContents {
   void check_claim(std::uint64_t bytes) const {
     const std::string claim =
         "its header claims " + (bytes > kLargestArrayBytes ? "more than 4 GiB" : std::to_string(bytes) + " bytes") + " of data, ";
-    if (bytes > kLargestIdxBytes) file_.fail(claim + "more than any data set for this program has (256 MiB)");
+    if (bytes > kLargestArrayBytes) file_.fail(claim + "which no data set for this program has");
     if (inflater_) {
       if (bytes > Inflater::largest_output(file_.size())) {
         file_.fail(claim + "more than its " + std::to_string(file_.size()) + " compressed bytes can hold");
@@ -43,6 +43,7 @@ class IdxContents {
       file_.fail(claim + "but " + std::to_string(file_.size() - position_) +
                  " follow: " + (bytes > file_.size() - position_ ? "it is truncated" : "there is something behind its end"));
     }
+    if (bytes > kLargestIdxBytes) file_.fail(claim + "more than any data set for this program has (256 MiB)");
   }
 
   void expect_end() {

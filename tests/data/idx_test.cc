@@ -65,6 +65,10 @@ TEST_F(Idx, RefusesClaimsTheFileCanNotMeet) {
   expect_fault(idx_bytes({0xffffffff, 0xffffffff, 0xffffffff, 0}, {}), "more than 4 GiB");
   expect_fault(idx_bytes({0x80000000, 2}, elements_), "claims 4294967296 bytes");  // negative in other readers
   EXPECT_NE(fault(gzip(idx_bytes({3000000000U}, elements_))).find("compressed bytes can hold"), std::string::npos);
+  // What the compressed bytes could hold and no data set has: refused before it is unpacked.
+  std::vector<std::uint8_t> noise(400000);
+  for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = static_cast<std::uint8_t>(i * i * 2654435761U >> 13);
+  EXPECT_NE(fault(gzip(idx_bytes({400000, 28, 28}, noise))).find("more than any data set"), std::string::npos);
 }
 
 TEST_F(Idx, RefusesATruncatedFileAtEveryByte) {

@@ -19,7 +19,9 @@
 #include "idx.h"
 #include "lockstep/lockstep.h"
 #include "machine_model.h"
+#include "model_config.h"
 #include "npz.h"
+#include "weights_files.h"
 
 namespace lockstep {
 namespace {
@@ -42,14 +44,12 @@ void load_any_model(const std::string& path) {
   OneDeviceStrategy().scope([&] { return load_model(path); });
 }
 
-// The model of the fuzzers' corpus.
-void load_weights_only(const std::string& path) {
-  OneDeviceStrategy().scope([&] {
-    Sequential model({Dense(1)});
-    model.compile(SGD(), MeanSquaredError());
-    model.build(Shape{2});
-    model.load_weights(path);
-  });
+// Into the model of the fuzzers' corpus, without a GPU: all that load_weights does before it touches the model.
+void read_weights_only(const std::string& path) {
+  static const char* const kModel =
+      R"({"class_name": "Sequential", "config": {"name": "s", "layers": [{"class_name": "InputLayer", "config": {"batch_shape": [null, 2]}},
+          {"class_name": "Dense", "config": {"name": "dense", "units": 1}}]}})";
+  read_weights(hdf5::Reader(path, read_whole_file(path)), parse_model_config(nlohmann::json::parse(kModel)).graph());
 }
 
 void read_machine(const std::string& path) {
@@ -63,7 +63,7 @@ const std::map<std::string, Reader> kReaders = {
     {"npz", read_arrays},
     {"keras", load_any_model},
     {"h5", load_any_model},
-    {"weights.h5", load_weights_only},
+    {"weights.h5", read_weights_only},
     {"jpg", [](const std::string& path) { load_image(path, 28, 28, 1); }},
     {"png", [](const std::string& path) { load_image(path, 28, 28, 1); }},
     {"gif", [](const std::string& path) { load_image(path, 28, 28, 1); }},
