@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +43,7 @@ void on_behalf_of(std::size_t replica, Action&& action) {
 
 // What a collective sent, counted as it was issued; tests compare it with the closed form.
 struct Traffic {
-  std::int64_t messages = 0;  // over all replicas
+  std::int64_t messages = 0;  // over all replicas: buffers, or chunks, that one had from another
   std::int64_t bytes = 0;
   std::vector<std::int64_t> results;  // by participant: bytes of the result that were put there
 
@@ -57,18 +58,20 @@ struct Traffic {
   }
 };
 
-// One message of a collective: what one replica gets from another, to add it to its own or to keep it.
+// One message of a collective: what one replica gets from another, to add it to its own or to keep it; or from several, whose buffers one
+// kernel adds to its own.
 struct Message {
-  int from = 0, to = 0;  // replicas
-  int round = 0;         // messages of a round may be under way at once
-  int chunk = 0;         // which of `chunks` equal parts of the buffer
+  std::span<const int> from;  // replicas, in the order of adding
+  int to = 0;
+  int round = 0;  // messages of a round may be under way at once
+  int chunk = 0;  // which of `chunks` equal parts of the buffer
   int chunks = 1;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  // from all of them
   bool adds = false;
 };
 
-// Is told of every message while it is issued, between `begin` and `end` on the receiver's stream. `place` is the receiver's: what it has
-// there before, and then the result.
+// Is told of every message while it is issued, between `begin` and `end` on the receiver's stream; being told changes nothing of what is
+// issued. `place` is the receiver's: what it has there before, and then the result.
 class MessageWatcher {
  public:
   virtual ~MessageWatcher() = default;
@@ -103,7 +106,6 @@ class CrossDeviceOps {
   virtual void check() {}  // throws when another worker is lost
   virtual void abort() {}  // nothing more will be reduced: lets go of whoever waits
 
-  bool watched() const { return watcher_ != nullptr; }
   // For a trace; null: nobody watches. NCCL's messages are its own affair.
   void watch(MessageWatcher* watcher) { watcher_ = watcher; }
 

@@ -13,6 +13,7 @@
 #include "mirrored_step_state.h"
 #include "range.h"
 #include "step_switches.h"
+#include "watching.h"
 
 namespace lockstep {
 namespace {
@@ -377,6 +378,7 @@ MirroredStep::Totals MirroredStep::totals(bool all_workers) {
   totals.sums.assign(1 + state.metrics.size(), 0.0);
   totals.samples = state.samples;
   totals.weights = state.weight_sum;
+  const Watching watching;
   state.guarded([&] {
     state.wait_for_gpus(Phase::barrier);
     std::vector<std::uint64_t> rows;  // of doubles; added in the order of the replicas, whichever worker they belong to

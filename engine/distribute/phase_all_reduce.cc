@@ -101,7 +101,10 @@ void MirroredStep::all_reduce() {
                           gradients ? Facts::from(tracer->text(state.bucket_contents[b])) : 0, traffic.results[r]}};
     }
     spans.clear();
-    if (state.inspecting && gradients) state.measure_norm(state.parts.front(), state.parts.front().replica.gpu().communication(), b, true);
+    for (ReplicaPart& part : state.parts) {
+      const bool has_the_sum = !state.one_copy || part.replica.index() == 0;
+      if (state.inspecting && gradients && has_the_sum) state.measure_norm(part, part.replica.gpu().communication(), b, true);
+    }
   }
   // Backward made them before it reported the variable, so behind the last bucket's event they are all there.
   for (std::size_t b = 0; b < state.buckets.size(); ++b) {

@@ -8,6 +8,7 @@
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
 #include "range.h"
+#include "watching.h"
 
 namespace lockstep {
 namespace {
@@ -98,6 +99,7 @@ void explain_barrier(const Facts::Numbers& numbers, Span& span) {
 }  // namespace
 
 std::vector<std::vector<Fingerprint>> MirroredStep::State::fingerprints(Phase phase) {
+  const Watching watching;
   std::vector<std::vector<Fingerprint>> all;
   const std::size_t copies = one_copy ? 1 : parts.size();
   for (std::size_t r = 0; r < copies; ++r)  // all of them at once
@@ -110,6 +112,7 @@ std::vector<std::vector<Fingerprint>> MirroredStep::State::fingerprints(Phase ph
 
 // All workers see the same words, so all of them ask for the variables' fingerprints or none does.
 std::uint64_t MirroredStep::State::require_mirrored(Phase phase) {
+  const Watching watching;
   std::vector<std::uint64_t> words;
   for (const std::vector<Fingerprint>& one : fingerprints(phase)) words.push_back(combined(one));
   const std::vector<std::uint64_t> everywhere = cross_device_ops->gather(words, 1, *deadline);
@@ -137,6 +140,7 @@ std::uint64_t MirroredStep::State::require_mirrored(Phase phase) {
 
 std::vector<std::uint64_t> MirroredStep::checksums() {
   std::vector<std::uint64_t> words;
+  const Watching watching;
   state_->guarded([&] {
     state_->wait_for_gpus(Phase::barrier);
     for (const std::vector<Fingerprint>& one : state_->fingerprints(Phase::barrier)) words.push_back(combined(one));

@@ -87,7 +87,7 @@ void MirroredStep::local_gradients() {
     const StepInfo info = state.info(part);
     const Tensor losses(part.losses.raw(), {part.shard.count});
     std::optional<TracedLayers> layers;
-    if (tracer && (state.inspecting || !state.options.graphs)) layers.emplace(*tracer, stream, span);
+    if (tracer) layers.emplace(*tracer, stream, span);
     program.watch(layers ? &*layers : nullptr);
     const std::unique_ptr<Program, void (*)(Program*)> until_the_end(&program, [](Program* one) { one->watch(nullptr); });
     {

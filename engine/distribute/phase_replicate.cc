@@ -12,9 +12,12 @@ namespace lockstep {
 namespace {
 
 void explain_traffic(const Facts::Numbers& numbers, Span& span) {
-  span.details.emplace_back("messages of all replicas", std::to_string(numbers[0]));
-  span.details.emplace_back("bytes of all replicas", std::to_string(numbers[1]));
-  span.details.emplace_back("bytes copied here", std::to_string(numbers[2]));
+  const auto& [messages, all_bytes, bytes, shared, one, two, three, four] = numbers;
+  span.details = {{"bytes", std::to_string(bytes)},
+                  {"messages of all replicas", std::to_string(messages)},
+                  {"bytes of all replicas", std::to_string(all_bytes)}};
+  if (shared != 0)
+    span.details.emplace_back("note", json_text("the replicas share replica 0's weights and slots: only the state is copied"));
 }
 
 }  // namespace
@@ -55,7 +58,7 @@ void MirroredStep::replicate() {
     }
     traffic.results.resize(state.parts.size());
     for (std::size_t r = 0; r < spans.size(); ++r)
-      spans[r]->facts = {explain_traffic, {traffic.messages, traffic.bytes, traffic.results[r]}};
+      spans[r]->facts = {explain_traffic, {traffic.messages, traffic.bytes, traffic.results[r], state.one_copy}};
     spans.clear();
     state.wait_for_gpus(Phase::replicate);
     state.phase_times.add_replicate(static_cast<double>(host_clock_ns() - began) * 1e-9, traffic.results);

@@ -39,8 +39,12 @@ void check_batch(const Array& x, const Array& y, const Array& weights, const Gra
   loss->check_labels(y, graph.output());
 }
 
-void explain_mirrored(const Facts::Numbers& /*numbers*/, Span& span) {
-  span.details = {{"bytes", "0"}, {"note", json_text("the variables are mirrored already")}};
+void explain_no_copy(const Facts::Numbers& numbers, Span& span) {
+  const bool shared = numbers[0] != 0;
+  span.details = {
+      {"bytes", "0"},
+      {"note", json_text(shared ? "nothing is copied: the replicas share replica 0's variables"
+                                : "nothing is copied in a step: this replica's own variables have the bits of the last update")}};
 }
 
 void explain_shard(const Facts::Numbers& numbers, Span& span) {
@@ -84,7 +88,7 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
     if (training) part.marks.set(PhaseMarks::begin, stream);
     if (tracer) {
       SpanRecord replicated = state.span(Phase::replicate, r);
-      replicated.facts.explain = explain_mirrored;
+      replicated.facts = {explain_no_copy, {state.one_copy && r > 0}};
       const DeviceSpan nothing_moves(tracer, stream, replicated);
     }
     DeviceSpan span(tracer, stream, state.span(Phase::shard, r));

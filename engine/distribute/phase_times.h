@@ -13,6 +13,7 @@
 
 #include "span.h"
 #include "stream.h"
+#include "watching.h"
 
 namespace lockstep {
 
@@ -34,7 +35,10 @@ class PhaseMarks {
  public:
   enum Mark { begin, sharded, computed, summed, updated };
   explicit PhaseMarks(int device);
-  void set(Mark mark, const Stream& stream) { events_[mark].record(stream); }
+  void set(Mark mark, const Stream& stream) {
+    const Watching watching;
+    events_[mark].record(stream);
+  }
   double seconds(Mark from, Mark to) const { return static_cast<double>(events_[to].milliseconds_since(events_[from])) * 1e-3; }
 
  private:

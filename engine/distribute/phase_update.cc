@@ -7,9 +7,14 @@ namespace lockstep {
 namespace {
 
 void explain_update(const Facts::Numbers& numbers, Span& span) {
-  span.details = {{"optimizer", json_text(Facts::text(numbers[0]))},
+  span.details = {{"updates", "true"},
+                  {"optimizer", json_text(Facts::text(numbers[0]))},
                   {"iteration", std::to_string(numbers[1])},
                   {"learning rate", std::to_string(Facts::real(numbers[2]))}};
+}
+
+void explain_waiting(const Facts::Numbers& /*numbers*/, Span& span) {
+  span.details = {{"updates", "false"}, {"note", json_text("waits for replica 0, which updates the variables that all share")}};
 }
 
 }  // namespace
@@ -22,13 +27,16 @@ void MirroredStep::State::update_replica(int r) {
   const Range range("update", r, static_cast<int>(Phase::update));
   part.marks.set(PhaseMarks::summed, stream);
   SpanRecord record = span(Phase::update, r);
-  if (tracer) {
+  const bool waits = one_copy && r > 0;
+  if (tracer && waits) {
+    record.facts.explain = explain_waiting;
+  } else if (tracer) {
     record.facts = {
         explain_update,
         {Facts::from(tracer->text(optimizer->name())), step(), Facts::from(static_cast<double>(optimizer->learning_rate(step())))}};
   }
   const DeviceSpan device_span(step_tracer(), stream, record);
-  if (one_copy && r > 0) {
+  if (waits) {
     stream.wait(parts.front().updated);
   } else {
     optimizer->update(part.replica.compute_context(), part.replica.variables(), step());

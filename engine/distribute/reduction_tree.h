@@ -28,6 +28,7 @@ class ReductionTree : public CrossDeviceOps {
   bool nothing_to_do(const std::vector<Participant>& participants) const;
   std::size_t added_at_once(const std::vector<Participant>& participants, std::size_t first) const;
   int add_upwards(const std::vector<Participant>& participants);  // the rounds it took
+  Traffic traffic(const std::vector<Participant>& participants, int ways) const;
   void record(std::vector<Event>& events, const std::vector<Participant>& participants, std::size_t replica);
 
   std::vector<Edge> edges_;

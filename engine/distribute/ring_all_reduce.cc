@@ -58,7 +58,8 @@ Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participant
     const Tensor to = chunk_of(at(r), chunk);
     const auto bytes = static_cast<std::int64_t>(to.bytes());
     if (bytes == 0) return;
-    const Message message{static_cast<int>(at(r - 1)), r, round, static_cast<int>(chunk), n, bytes, add};
+    const int left = static_cast<int>(at(r - 1));
+    const Message message{{&left, 1}, r, round, static_cast<int>(chunk), n, bytes, add};
     deliver(message, *receiver.stream, to, [&] {
       if (add) {
         add_between({receiver.gpu, receiver.stream, {}}, *sender.gpu, from, to, staging_[at(r)]);

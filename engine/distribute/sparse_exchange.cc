@@ -153,7 +153,8 @@ Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher
     for (std::size_t from = 0; from < parts_.size(); ++from) {
       if (from == to) continue;
       stream.wait(parts_[from].packed_ready);
-      const Message message{static_cast<int>(from), static_cast<int>(to), 0, static_cast<int>(from), replicas, bytes, false};
+      const int sender = static_cast<int>(from);
+      const Message message{{&sender, 1}, static_cast<int>(to), 0, static_cast<int>(from), replicas, bytes, false};
       if (watcher != nullptr) watcher->begin(message, stream, Tensor());
       copy_between(stream, *parts_[from].gpu, packed(parts_[from], from).raw(), *reader.gpu, packed(reader, from).raw(), bytes);
       if (watcher != nullptr) watcher->end(message, stream, packed(reader, from).reshaped({bytes / 4}));
@@ -179,7 +180,8 @@ Traffic SparseExchange::run_on_one_card(const std::vector<Tensor>& gradients, Me
   const auto move = [&](std::size_t from, std::size_t to, std::int64_t rows, bool adds, const auto& issue) {
     const OpContext context{parts_[to].gpu, &parts_[to].gpu->communication(), {}};
     const Tensor place = gradients[to].reshaped({gradients[to].size()});
-    const Message message{static_cast<int>(from), static_cast<int>(to), round++, 0, 1, rows * columns_ * 4, adds};
+    const int sender = static_cast<int>(from);
+    const Message message{{&sender, 1}, static_cast<int>(to), round++, 0, 1, rows * columns_ * 4, adds};
     if (watcher != nullptr) watcher->begin(message, *context.stream, place);
     issue(context);
     if (watcher != nullptr) watcher->end(message, *context.stream, place);

@@ -8,25 +8,31 @@
 #include "clip.h"
 #include "mirrored_step_state.h"
 #include "samples.h"
+#include "step_switches.h"
+#include "watching.h"
 
 namespace lockstep {
 
 namespace {
 
 void explain_layer(const Facts::Numbers& numbers, Span& span) {
-  const auto& [name, class_name, backward, live_bytes, one, two, three, four] = numbers;
+  const auto& [name, layers, classes, backward, graph, live_bytes, one, two] = numbers;
   span.name = Facts::text(name);
-  span.details = {{"layer", json_text(span.name)},
-                  {"class", json_text(Facts::text(class_name))},
+  span.details = {{"layers", Facts::text(layers)},
+                  {"classes", Facts::text(classes)},
                   {"direction", backward != 0 ? "\"backward\"" : "\"forward\""},
+                  {"graph", graph != 0 ? "true" : "false"},
                   {"live bytes", std::to_string(live_bytes)}};
 }
 
 void explain_message(const Facts::Numbers& numbers, Span& span) {
   const auto& [bucket, from, to, round, chunk, chunks, bytes, adds] = numbers;
-  span.name = std::to_string(from) + " -> " + std::to_string(to) + (chunks > 1 ? " chunk " + std::to_string(chunk) : std::string());
-  span.details = {{"bucket", std::to_string(bucket)}, {"from", std::to_string(from)},        {"to", std::to_string(to)},
-                  {"round", std::to_string(round)},   {"chunk", std::to_string(chunk)},      {"chunks", std::to_string(chunks)},
+  const std::string& senders = Facts::text(from);  // a JSON list
+  span.name = senders.substr(1, senders.size() - 2) + " -> " + std::to_string(to) +
+              (chunks > 1 ? " chunk " + std::to_string(chunk) : std::string());
+  span.details = {{"bucket", std::to_string(bucket)}, {"from", senders},
+                  {"to", std::to_string(to)},         {"round", std::to_string(round)},
+                  {"chunk", std::to_string(chunk)},   {"chunks", std::to_string(chunks)},
                   {"bytes", std::to_string(bytes)},   {"adds", adds != 0 ? "true" : "false"}};
 }
 
@@ -41,11 +47,19 @@ void explain_loss(const Facts::Numbers& numbers, Span& span) {
 
 }  // namespace
 
-void TracedLayers::begin(const LayerImpl& layer, bool backward, std::size_t live_bytes) {
+void TracedLayers::begin(const LayerWork& work) {
+  std::string layers, classes;
+  for (const LayerImpl* layer : work.layers) {
+    layers += (layers.empty() ? "[" : ",") + json_text(layer->name());
+    classes += (classes.empty() ? "[" : ",") + json_text(layer->class_name());
+  }
+  const LayerImpl &first = *work.layers.front(), &last = *work.layers.back();
+  std::string name = work.graph ? "graph: " + first.name() : first.name();
+  if (work.layers.size() > 1) name += (work.layers.size() > 2 ? " ... " : " + ") + last.name();
   SpanRecord span = span_;
   span.facts = {explain_layer,
-                {Facts::from(tracer_->text(layer.name())), Facts::from(tracer_->text(layer.class_name())), backward,
-                 static_cast<std::int64_t>(live_bytes)}};
+                {Facts::from(tracer_->text(name)), Facts::from(tracer_->text(layers + "]")), Facts::from(tracer_->text(classes + "]")),
+                 work.backward, work.graph, static_cast<std::int64_t>(work.live_bytes)}};
   tracer_->begin_device_span(*stream_, span);
 }
 
@@ -53,8 +67,10 @@ void TracedMessages::begin(const Message& message, const Stream& stream, const T
   SpanRecord span = span_;
   span.replica = first_replica_ + message.to;
   span.communication = true;
+  std::string senders;
+  for (const int from : message.from) senders += (senders.empty() ? "[" : ",") + std::to_string(first_replica_ + from);
   span.facts = {explain_message,
-                {static_cast<std::int64_t>(bucket_), first_replica_ + message.from, span.replica, message.round, message.chunk,
+                {static_cast<std::int64_t>(bucket_), Facts::from(tracer_->text(senders + "]")), span.replica, message.round, message.chunk,
                  message.chunks, static_cast<std::int64_t>(message.bytes), message.adds}};
   tracer_->begin_device_span(stream, span);
   read("before", stream, place);
@@ -85,8 +101,27 @@ std::string json_floats(const float* values, std::int64_t count) {
   return text + "]";
 }
 
+namespace {
+
+// Of all buckets that were measured: their norms, and that of the whole.
+Details norm_details(const std::vector<const double*>& sums_by_bucket) {
+  double squares = 0;
+  std::string by_bucket;
+  for (const double* sums : sums_by_bucket) {
+    if (sums == nullptr) continue;
+    const double norm = norm_of(sums, ops::kSquareSums);
+    squares += norm * norm;
+    by_bucket += (by_bucket.empty() ? "" : ",") + json_number(norm);
+  }
+  if (by_bucket.empty()) return {};
+  return {{"gradient norm", json_number(std::sqrt(squares))}, {"gradient norm by bucket", "[" + by_bucket + "]"}};
+}
+
+}  // namespace
+
 // A bucket's gradients as they are now, on this stream.
 void MirroredStep::State::measure_norm(ReplicaPart& part, const Stream& stream, std::size_t bucket, bool after) {
+  const Watching watching;
   const auto sums_each = static_cast<std::size_t>(ops::kSquareSums);
   const std::size_t bytes = sums_each * sizeof(double);
   if (part.norms.bytes() < 2 * buckets.size() * bytes) {
@@ -131,32 +166,10 @@ void MirroredStep::State::trace_figures_of_step() {
     Details details;
     if (part.losses_read != nullptr)
       details.emplace_back("losses", json_floats(part.losses_read, std::min<std::int64_t>(kLossesShown, part.shard.count)));
-    double squares = 0;
-    std::string by_bucket;
-    for (std::size_t b = 0; b < part.norms_before.size(); ++b) {
-      if (part.norms_before[b] == nullptr) continue;
-      const double norm = norm_of(part.norms_before[b], ops::kSquareSums);
-      squares += norm * norm;
-      by_bucket += (by_bucket.empty() ? "" : ",") + json_number(norm);
-    }
-    if (!by_bucket.empty()) {
-      details.emplace_back("gradient norm", json_number(std::sqrt(squares)));
-      details.emplace_back("gradient norm by bucket", "[" + by_bucket + "]");
-    }
+    for (auto& norm : norm_details(part.norms_before)) details.push_back(std::move(norm));
     tracer->add_details(Phase::local_gradients, replica, std::move(details));
+    tracer->add_details(Phase::update, replica, norm_details(part.norms_after));
   }
-  double squares = 0;
-  std::string by_bucket;
-  for (const double* sums : parts.front().norms_after) {
-    if (sums == nullptr) continue;
-    const double norm = norm_of(sums, ops::kSquareSums);
-    squares += norm * norm;
-    by_bucket += (by_bucket.empty() ? "" : ",") + json_number(norm);
-  }
-  if (by_bucket.empty()) return;
-  for (const ReplicaPart& part : parts)
-    tracer->add_details(Phase::update, span(Phase::update, part.replica.index()).replica,
-                        {{"gradient norm", json_number(std::sqrt(squares))}, {"gradient norm by bucket", "[" + by_bucket + "]"}});
 }
 
 std::string MirroredStep::about() const {
@@ -171,7 +184,7 @@ std::string MirroredStep::about() const {
   for (LogicalGpu* gpu : state.gpus) json["devices"].push_back({{"name", gpu->name()}, {"memory limit", gpu->arena().limit()}});
   if (state.loss) json["loss"] = state.loss->name();
   if (state.optimizer) json["optimizer"] = state.optimizer->name();
-  json["overlap"] = true;
+  json["overlap"] = overlap_from_environment();
   const VariableLayout& layout = state.graph.layout();
   for (std::size_t i = 0; i < state.graph.nodes().size(); ++i) {
     const Node& node = state.graph.nodes()[i];

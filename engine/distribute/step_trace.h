@@ -11,11 +11,11 @@
 
 namespace lockstep {
 
-// Layers as spans of the replica's compute stream.
+// Layers, or graphs of several, as spans of the replica's compute stream.
 class TracedLayers : public LayerWatcher {
  public:
   TracedLayers(Tracer& tracer, const Stream& stream, const SpanRecord& span) : tracer_(&tracer), stream_(&stream), span_(span) {}
-  void begin(const LayerImpl& layer, bool backward, std::size_t live_bytes) override;
+  void begin(const LayerWork& work) override;
   void end() override { tracer_->end_device_span(*stream_); }
 
  private:

@@ -1,6 +1,8 @@
 #include "program.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "elementwise.h"
@@ -143,18 +145,24 @@ struct Program::State {
       if (sum.step == static_cast<int>(i)) ops::add(plain, sum.from, sum.to);
   }
 
-  // Runs what a layer issues; whoever watches is told. Times are those of the plan: see program_plan.h.
+  // Issues the work of these steps, in the model's order; whoever watches is told. Times are those of the plan: see program_plan.h.
   template <typename Action>
-  void watched(std::size_t i, bool is_backward, Action&& action) {
-    const Range range(plan.steps[i].layer != nullptr ? plan.steps[i].layer->name().c_str() : nullptr);
-    if (watcher == nullptr || plan.steps[i].layer == nullptr) return action();
+  void watched(const std::vector<std::size_t>& steps, bool is_backward, bool is_graph, Action&& action) {
+    const Range range(is_graph ? "graph" : plan.steps[steps.front()].layer->name().c_str());
+    if (watcher == nullptr || steps.empty()) return action();
     if (live.empty()) {
       live.resize(2 * plan.steps.size() + 2);
       for (const Lifetime& one : plan.lifetimes)
         for (int time = one.first; time <= one.last && time < static_cast<int>(live.size()); ++time)
           live[static_cast<std::size_t>(time)] += one.bytes;
     }
-    watcher->begin(*plan.steps[i].layer, is_backward, live[is_backward ? 2 * plan.steps.size() + 1 - i : i + 1]);
+    LayerWork work{{}, is_backward, is_graph, 0};
+    for (const std::size_t i : steps) {
+      for (const LayerImpl* layer : plan.steps[i].layers)
+        if (work.layers.empty() || work.layers.back() != layer) work.layers.push_back(layer);  // a softmax is a step of its own
+      work.live_bytes = std::max(work.live_bytes, live[is_backward ? 2 * plan.steps.size() + 1 - i : i + 1]);
+    }
+    watcher->begin(work);
     try {
       action();
     } catch (...) {
@@ -166,7 +174,7 @@ struct Program::State {
 
   // With graphs or, where they are not wanted, every operation by itself.
   void run(PassGraphs& graphs, const PassGraphs::Pass& pass, const PassGraphs::Ready& ready, bool followed) const {
-    if (segment_ends != nullptr && !followed && watcher == nullptr) return graphs.run(pass, *segment_ends, ready);
+    if (segment_ends != nullptr && !followed) return graphs.run(pass, *segment_ends, ready);
     for (std::size_t k = 0; k < pass.steps; ++k) pass.issue(k, ready);
   }
 
@@ -215,10 +223,15 @@ void Program::forward(const StepInfo& info, const std::function<void(const Layer
   pass.fixed = [&](std::size_t i) { return s.same_every_step(i); };
   pass.issue = [&](std::size_t i, const PassGraphs::Ready&) {
     if (!s.plan.steps[i].op) return;
-    s.watched(i, false, [&] { s.forward(i, &info); });
+    s.watched({i}, false, false, [&] { s.forward(i, &info); });
     if (after) after(*s.plan.steps[i].layer, s.runs[i].forward.output);
   };
   pass.capture = [&](std::size_t i, const PassGraphs::Ready&) { s.forward(i, nullptr); };
+  pass.launch = [&](const std::vector<std::size_t>& steps, const CapturedGraph& graph) {
+    std::vector<std::size_t> at_work;
+    std::copy_if(steps.begin(), steps.end(), std::back_inserter(at_work), [&](std::size_t i) { return s.plan.steps[i].op != nullptr; });
+    s.watched(at_work, false, true, [&] { graph.launch(*s.plain.stream); });
+  };
   s.run(s.forward_graphs, pass, nullptr, after != nullptr);
 }
 
@@ -241,10 +254,17 @@ void Program::backward(const StepInfo& info, bool from_logits, const std::functi
   pass.stream = s.plain.stream;
   pass.steps = s.plan.steps.size();
   pass.fixed = [&](std::size_t k) { return s.same_every_step(last - k); };
+  const auto at_work = [&](std::size_t i) { return s.plan.steps[i].runs_backward && s.plan.steps[i].op && i != skipped; };
   pass.issue = [&](std::size_t k, const PassGraphs::Ready& done) {
     const std::size_t i = last - k;
-    if (!s.plan.steps[i].runs_backward || !s.plan.steps[i].op) return s.backward(i, &info, i == skipped, done);
-    s.watched(i, true, [&] { s.backward(i, &info, i == skipped, done); });
+    if (!at_work(i)) return s.backward(i, &info, i == skipped, done);
+    s.watched({i}, true, false, [&] { s.backward(i, &info, false, done); });
+  };
+  pass.launch = [&](const std::vector<std::size_t>& steps, const CapturedGraph& graph) {
+    std::vector<std::size_t> in_order;
+    for (auto k = steps.rbegin(); k != steps.rend(); ++k)
+      if (at_work(last - *k)) in_order.push_back(last - *k);
+    s.watched(in_order, true, true, [&] { graph.launch(*s.plain.stream); });
   };
   pass.capture = [&](std::size_t k, const PassGraphs::Ready& done) { s.backward(last - k, nullptr, last - k == skipped, done); };
   s.run(s.backward_graphs[from_logits ? 1 : 0], pass, report, false);

@@ -44,12 +44,19 @@ class Workspace {
   std::uint64_t generation_ = 0;
 };
 
-// Is told before and after the operations of each layer are issued, so that a trace can show them.
+// What is issued at once: a layer, several that run as one (a convolution and the pooling behind it), or a CUDA graph of many.
+struct LayerWork {
+  std::vector<const LayerImpl*> layers;  // in the model's order
+  bool backward = false;
+  bool graph = false;
+  std::size_t live_bytes = 0;  // activations and gradients that the memory plan keeps at this time; of a graph, the most
+};
+
+// Is told before and after work is issued, so that a trace can show it. Being told changes nothing of what is issued.
 class LayerWatcher {
  public:
   virtual ~LayerWatcher() = default;
-  // `live_bytes`: activations and gradients that the memory plan keeps at this time.
-  virtual void begin(const LayerImpl& layer, bool backward, std::size_t live_bytes) = 0;
+  virtual void begin(const LayerWork& work) = 0;
   virtual void end() = 0;
 };
 
@@ -79,7 +86,7 @@ class Program {
   void use_graphs(const std::vector<bool>* segment_ends);
   int graphs() const;  // captured so far
 
-  // Null: nobody. While somebody watches, every operation is issued by itself.
+  // Null: nobody.
   void watch(LayerWatcher* watcher);
 
  private:

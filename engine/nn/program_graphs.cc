@@ -12,6 +12,7 @@ bool PassGraphs::capture(const Pass& pass, const std::vector<bool>& segment_ends
   std::vector<Segment> made;
   std::optional<StreamCapture> open;
   Segment segment;
+  std::size_t now = 0;
   const auto end_segment = [&] {
     if (!open) return;
     segment.graph = open->end();
@@ -24,18 +25,20 @@ bool PassGraphs::capture(const Pass& pass, const std::vector<bool>& segment_ends
     if (!segment_ends[static_cast<std::size_t>(variable)]) return;
     end_segment();
     open.emplace(*pass.stream);
+    segment.steps.push_back(now);  // its work may go on
   };
   try {
-    for (std::size_t step = 0; step < pass.steps; ++step) {
-      if (pass.fixed(step)) {
+    for (now = 0; now < pass.steps; ++now) {
+      if (pass.fixed(now)) {
         if (!open) open.emplace(*pass.stream);
-        pass.capture(step, ready);
+        segment.steps.push_back(now);
+        pass.capture(now, ready);
         continue;
       }
       end_segment();
       Segment alone;
       alone.by_itself = true;
-      alone.step = step;
+      alone.steps = {now};
       made.push_back(std::move(alone));
     }
     end_segment();
@@ -57,10 +60,10 @@ void PassGraphs::run(const Pass& pass, const std::vector<bool>& segment_ends, co
   }
   for (const Segment& segment : segments_) {
     if (segment.by_itself) {
-      pass.issue(segment.step, ready);
+      pass.issue(segment.steps.front(), ready);
       continue;
     }
-    segment.graph.launch(*pass.stream);
+    if (segment.graph) pass.launch(segment.steps, segment.graph);
     for (const int variable : segment.ready) ready(variable);
   }
 }

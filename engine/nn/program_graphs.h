@@ -2,8 +2,8 @@
 //
 // Shapes and addresses of a program stay, so most of its operations are the same at every step. The first run issues them one by one, and
 // the libraries get ready; the second captures them, and from then on they are launched. Between two graphs stands what cannot be in one:
-// a step whose arguments change (a random layer's key, sums over replicas), or the news that gradients are complete, which others record
-// an event for. So a pass becomes segments, and the communication beside it begins as early as without graphs.
+// a step whose arguments change (a random layer's key, sums over replicas), or an event that others wait for because gradients are
+// complete. So a pass becomes segments, and the communication beside it begins as early as without graphs.
 #pragma once
 
 #include <functional>
@@ -23,6 +23,8 @@ class PassGraphs {
     std::function<bool(std::size_t step)> fixed;                        // takes the same arguments every time
     std::function<void(std::size_t step, const Ready& ready)> issue;    // as in a run
     std::function<void(std::size_t step, const Ready& ready)> capture;  // as in a run, of a fixed one: there is no step to be in
+    // A graph that holds work of these steps.
+    std::function<void(const std::vector<std::size_t>& steps, const CapturedGraph& graph)> launch;
   };
 
   // Runs the pass, one way or the other: the same operations in the same order, so the same bits.
@@ -35,9 +37,9 @@ class PassGraphs {
  private:
   struct Segment {
     CapturedGraph graph;
-    bool by_itself = false;  // no graph but a step
-    std::size_t step = 0;
-    std::vector<int> ready;  // variables whose gradients the graph completes
+    bool by_itself = false;          // no graph but a step
+    std::vector<std::size_t> steps;  // whose work it is
+    std::vector<int> ready;          // variables whose gradients the graph completes
   };
   bool capture(const Pass& pass, const std::vector<bool>& segment_ends);
 

@@ -52,6 +52,7 @@ class Planner {
     made.producer = steps();
     PlannedStep s;
     s.layer = layer;
+    s.layers = {layer};
     s.inputs = std::move(inputs);
     s.output = static_cast<int>(plan_.values.size());
     for (const int in : s.inputs) value(in).consumers.push_back(steps());
@@ -78,10 +79,12 @@ class Planner {
     if (before.op || before.relu || before.pooling != nullptr) return false;
     if (node.layer->relu() && before.layer->takes_relu()) {
       before.relu = node.layer->relu();
+      before.layers.push_back(node.layer.get());
       return true;
     }
     if (!before.layer->takes_pooling(*node.layer, value(before.inputs.at(0)).shape.sample())) return false;
     before.pooling = node.layer.get();
+    before.layers.push_back(node.layer.get());
     value(inputs[0]).shape = node.output.batched(batch_);
     return true;
   }
@@ -101,8 +104,8 @@ class Planner {
     input.shape = graph_.input().batched(batch_);
     plan_.values.push_back(std::move(input));
     readers_ = count_readers();
-    std::vector<int> made;                      // by node
-    std::map<std::size_t, ZeroBorder> borders;  // of nodes that see zeros
+    std::vector<int> made;                       // by node
+    std::map<std::size_t, std::size_t> borders;  // of nodes that see zeros: the padding's node
     for (std::size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.nodes()[i];
       std::vector<int> inputs;
@@ -114,13 +117,17 @@ class Planner {
         continue;
       }
       if (const auto reader = reader_that_pads(i)) {
-        borders[*reader] = *node.layer->border();
+        borders[*reader] = i;
         made.push_back(inputs[0]);
         continue;
       }
       int output = add_step(node.layer.get(), std::move(inputs), node.output);
       PlannedStep& s = plan_.steps.back();
-      if (borders.count(i) > 0) s.border = borders[i];
+      if (const auto padding = borders.find(i); padding != borders.end()) {
+        const LayerImpl* const layer = graph_.nodes()[padding->second].layer.get();
+        s.border = *layer->border();
+        s.layers.insert(s.layers.begin(), layer);
+      }
       s.first_variable = graph_.first_variable(static_cast<int>(i));
       s.variable_count = graph_.variable_count(static_cast<int>(i));
       for (int v = s.first_variable; v < s.first_variable + s.variable_count; ++v)

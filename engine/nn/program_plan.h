@@ -30,8 +30,9 @@ struct PlannedValue {
 
 struct PlannedStep {
   const LayerImpl* layer = nullptr;
-  std::unique_ptr<LayerOp> op;  // none: a reshape, nothing runs
-  std::vector<int> inputs;      // values
+  std::vector<const LayerImpl*> layers;  // that this step does: its own, and those that need no step of their own, in the model's order
+  std::unique_ptr<LayerOp> op;           // none: a reshape, nothing runs
+  std::vector<int> inputs;               // values
   int output = 0;
   int first_variable = 0;
   int variable_count = 0;

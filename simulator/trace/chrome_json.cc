@@ -22,6 +22,16 @@ std::string json_text(const std::string& text) {
 
 std::string json_number(double value) { return std::isfinite(value) ? nlohmann::json(value).dump() : "null"; }
 
+std::vector<int> Span::senders() const {
+  std::vector<int> senders;
+  const std::string* text = detail("from");
+  if (text == nullptr) return senders;
+  const nlohmann::json from = nlohmann::json::parse(*text, nullptr, false);
+  for (const nlohmann::json& one : from)
+    if (one.is_number_integer()) senders.push_back(one.get<int>());
+  return senders;
+}
+
 namespace {
 
 enum class Track { host, compute, communication };
@@ -137,11 +147,12 @@ void write_arrows(Events& events, const std::vector<Span>& spans) {
     arrows.add(cell[static_cast<std::size_t>(Phase::all_reduce)], cell[static_cast<std::size_t>(Phase::update)], "summed gradients");
   }
   for (const Span& span : spans) {
-    const std::string* from = span.detail("from");
     const std::string* bucket = span.detail("bucket");
-    if (span.depth == 0 || from == nullptr || bucket == nullptr) continue;
-    const auto sender = buckets.find({span.step, std::atoi(from->c_str()), *bucket});
-    arrows.message(sender == buckets.end() ? nullptr : sender->second, span);
+    if (span.depth == 0 || bucket == nullptr) continue;
+    for (const int from : span.senders()) {
+      const auto sender = buckets.find({span.step, from, *bucket});
+      arrows.message(sender == buckets.end() ? nullptr : sender->second, span);
+    }
   }
 }
 

@@ -37,6 +37,7 @@ struct Span {
       if (name_ == key) return &value;
     return nullptr;
   }
+  std::vector<int> senders() const;  // of a message: the replicas it comes from; several where one kernel adds all of them
 };
 
 }  // namespace lockstep

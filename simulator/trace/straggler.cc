@@ -93,8 +93,9 @@ Straggler slow_link(const StepTable& table, const std::set<std::int64_t>& steps)
     std::map<std::tuple<std::int64_t, std::int64_t, bool>, std::map<Link, std::vector<double>>> sizes;
     for (const auto& [replica, cell] : cells) {
       for (const Span* span : cell.parts) {
-        if (span->phase != Phase::all_reduce || span->detail("from") == nullptr || span->detail("to") == nullptr) continue;
-        const Link link(static_cast<int>(number(*span, "from")), static_cast<int>(number(*span, "to")));
+        const std::vector<int> senders = span->senders();
+        if (span->phase != Phase::all_reduce || senders.size() != 1 || span->detail("to") == nullptr) continue;  // of several: no one link
+        const Link link(senders.front(), static_cast<int>(number(*span, "to")));
         std::int64_t size = number(*span, "bytes");
         for (std::int64_t rounded = 1;; rounded *= 2) {  // chunks of a ring differ by an element
           if (rounded < size) continue;

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "lockstep/error.h"
 #include "tracer_state.h"
+#include "watching.h"
 
 namespace lockstep {
 namespace {
@@ -61,6 +62,7 @@ const std::string* Tracer::text(const std::string& text) {
 }
 
 void Tracer::begin_device_span(const Stream& stream, const SpanRecord& record) {
+  const Watching watching;
   StreamRecords& records = state_->records_of(stream);
   const auto depth = static_cast<int>(records.open.size());
   records.open.push_back({record, {}, {}, depth, 0, state_->now(), records.take(), records.take(), nullptr});
@@ -68,6 +70,7 @@ void Tracer::begin_device_span(const Stream& stream, const SpanRecord& record) {
 }
 
 void Tracer::end_device_span(const Stream& stream, const Facts& facts) {
+  const Watching watching;
   StreamRecords& records = state_->records_of(stream);
   if (records.open.empty()) throw Error("Tracer: a device span was ended that was never begun.");
   DeviceRecord& span = records.open.back();
@@ -97,6 +100,7 @@ const void* Tracer::read(const Stream& stream, const void* device, std::size_t b
     const std::lock_guard lock(state_->mutex);
     return state_->pieces.take(bytes);
   }();
+  const Watching watching;
   const DeviceGuard guard(stream.device());
   LOCKSTEP_CHECK(cudaMemcpyAsync(piece, device, bytes, cudaMemcpyDeviceToHost, stream.get()));
   if (!meaning) return piece;

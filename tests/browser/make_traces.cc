@@ -1,9 +1,11 @@
 // Traces for the browser's test, and beside them what the engine itself says about every step: the page must show the same.
 //
-//   make_traces FOLDER    writes pictures.html, pictures.json, texts.html, texts.json, and engine.json
+//   make_traces FOLDER    writes engine.json, and as .html and .json: pictures (ring), texts (tree), graphs (one device, CUDA graphs) and
+//                         shared (one copy)
 //
 // Names of layers, classes, words and the title look like markup on purpose.
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <random>
@@ -105,5 +107,21 @@ int main(int argc, char** argv) {
   words[7] = "seven";
   options = TraceOptions().steps(4).inspect(4).title("texts").words(words);
   const std::string second = fit(texts, random_ints({40, 12}, 50, random), random_ints({40}, 3, random), folder + "texts", options, 10);
+
+  // Small pictures once more, as CUDA graphs and on one shared copy.
+  const Array x = random_floats({64, 12, 12, 1}, random), y = random_ints({64}, 3, random);
+  const auto small = [&](const CrossDeviceOpsName& how, const std::string& name) {
+    const MirroredStrategy strategy(gpus, how);
+    const Model model = strategy.scope([] {
+      Sequential layers({Conv2D(8, 3, "relu"), MaxPooling2D(2), Flatten(), Dropout(0.2F), Dense(32, "relu"), Dense(3)});
+      layers.compile(Adam(1e-3F), SparseCategoricalCrossentropy().from_logits());
+      return layers;
+    });
+    fit(model, x, y, folder + name, TraceOptions().steps(4).inspect(3).title(name), 16);
+  };
+  ::setenv("LOCKSTEP_GRAPHS", "on", 1);
+  small(ReductionToOneDevice(), "graphs");
+  ::unsetenv("LOCKSTEP_GRAPHS");
+  small(OneCopy(), "shared");
   std::ofstream(folder + "engine.json") << "{\"pictures\":" << first << ",\n\"texts\":" << second << "}\n";
 }

@@ -33,7 +33,7 @@ Span bucket(int number, int replica, std::int64_t begin_us, std::int64_t end_us,
 Span message(int from, int to, std::int64_t begin_us, std::int64_t end_us, std::int64_t bytes, std::int64_t step = 2) {
   Span one = bucket(0, to, begin_us, end_us, step);
   one.depth = 1;
-  one.details = {{"bucket", "0"}, {"from", std::to_string(from)}, {"to", std::to_string(to)}, {"bytes", std::to_string(bytes)}};
+  one.details = {{"bucket", "0"}, {"from", "[" + std::to_string(from) + "]"}, {"to", std::to_string(to)}, {"bytes", std::to_string(bytes)}};
   return one;
 }
 

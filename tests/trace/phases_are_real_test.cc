@@ -126,7 +126,7 @@ TEST_P(PhasesAreReal, OnEveryReplica) {
     std::int64_t traced_copies = 0, traced_sums = 0, traced_updates = 0;
     for (const Span& span : tracer.spans()) {
       if (span.replica != r || span.depth != 0) continue;
-      if (span.phase == Phase::replicate) traced_copies += std::max<std::int64_t>(0, number(span, "bytes copied here"));
+      if (span.phase == Phase::replicate) traced_copies += std::max<std::int64_t>(0, number(span, "bytes"));
       if (span.phase == Phase::all_reduce) traced_sums += std::max<std::int64_t>(0, number(span, "bytes of the sum here"));
       if (span.phase == Phase::update) traced_updates += span.detail("optimizer") != nullptr ? 1 : 0;
     }

@@ -1,7 +1,9 @@
 // What a traced step tells is what the engine did: layers, messages, losses, norms, checksums.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -20,22 +22,27 @@ using namespace testing;  // NOLINT(google-build-using-namespace): GPUs and mode
 constexpr int kReplicas = 3;
 
 struct Traced {
-  explicit Traced(const std::string& algorithm, std::int64_t inspected = 100, bool traced = true)
-      : gpus(logical_gpus(kReplicas)), step(small_graph(), gpus.pointers, make_cross_device_ops(algorithm), options(), nullptr) {
+  explicit Traced(const std::string& algorithm, std::int64_t inspected = 100, bool traced = true, bool graphs = false,
+                  const Graph& graph = small_graph())
+      : gpus(logical_gpus(kReplicas)),
+        input(graph.input()),
+        step(graph, gpus.pointers, make_cross_device_ops(algorithm), options(graphs), nullptr) {
     step.set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F), {});
     initialize(step.replica(0), 3);
     tracer.set_inspected_steps(inspected);
     tracer.set_samples_to_keep(2);
     if (traced) step.set_tracer(&tracer);
   }
-  static StepOptions options() {
+  static StepOptions options(bool graphs) {
     StepOptions options;
     options.first_bucket_bytes = 256;
+    options.graphs = graphs;
     return options;
   }
-  void train(std::int64_t n, std::uint32_t seed = 1) { step.train(random_samples({6, 6, 1}, n, seed), labels(n, 3, seed)); }
+  void train(std::int64_t n, std::uint32_t seed = 1) { step.train(random_samples(input, n, seed), labels(n, 3, seed)); }
 
   Gpus gpus;
+  Shape input;
   Tracer tracer;
   MirroredStep step;
 };
@@ -115,20 +122,102 @@ TEST(StepTrace, TheNormBehindTheAllReduceIsThatOfTheSum) {
   }
 }
 
-TEST(StepTrace, EveryLayerIsSeenForwardAndBackward) {
-  Traced run("ring");
-  run.train(8);
-  std::map<std::pair<int, std::string>, std::vector<std::string>> layers;
-  for (const Span& span : run.tracer.spans())
-    if (span.detail("layer"))
-      layers[{span.replica, value(span, "direction").get<std::string>()}].push_back(value(span, "layer").get<std::string>());
-  ASSERT_EQ(layers.size(), static_cast<std::size_t>(2 * kReplicas));
-  for (const auto& [key, names] : layers) {
-    if (key.second != "forward") continue;
-    std::vector<std::string> reversed(names.rbegin(), names.rend());
-    EXPECT_EQ((layers[{key.first, "backward"}]), reversed);
-    EXPECT_GE(names.size(), 4U);
+using Names = std::vector<std::string>;
+
+// The layers of what was given to a replica's GPU at once, in its order, forward or backward.
+std::vector<Names> layers_at_work(const Tracer& tracer, std::int64_t step, int replica, const char* direction) {
+  std::vector<Names> found;
+  for (const Span& span : tracer.spans()) {
+    if (span.step != step || span.replica != replica || !span.detail("layers") || value(span, "direction") != direction) continue;
+    found.push_back(value(span, "layers").get<Names>());
+    EXPECT_EQ(value(span, "classes").size(), found.back().size());
   }
+  return found;
+}
+
+// Of mnist_graph, with the names that its layers have this time: the convolution and its pooling run as one, flattening runs nothing.
+std::vector<Names> expected_work(const MirroredStep& step) {
+  std::map<std::string, std::string> named;
+  std::vector<std::string> dense;
+  const nlohmann::json about = nlohmann::json::parse(step.about());
+  for (const nlohmann::json& layer : about.at("layers")) {
+    named[layer.at("class")] = layer.at("name");
+    if (layer.at("class") == "Dense") dense.push_back(layer.at("name"));
+  }
+  return {{named.at("Conv2D"), named.at("MaxPooling2D")}, {dense.at(0)}, {dense.at(1)}};
+}
+
+TEST(StepTrace, EveryLayerIsSeenForwardAndBackwardAndAFusedOneAsTheLayersItStandsFor) {
+  Traced run("ring", 100, true, false, mnist_graph());
+  run.train(8);
+  std::vector<Names> expected = expected_work(run.step);
+  for (int r = 0; r < kReplicas; ++r) EXPECT_EQ(layers_at_work(run.tracer, 1, r, "forward"), expected);
+  std::reverse(expected.begin(), expected.end());
+  for (int r = 0; r < kReplicas; ++r) EXPECT_EQ(layers_at_work(run.tracer, 1, r, "backward"), expected);
+}
+
+TEST(StepTrace, AGraphIsOneSpanThatListsItsLayersAlsoInStepsThatAreLookedInto) {
+  Traced run("one-device", 100, true, true, mnist_graph());
+  for (int i = 0; i < 3; ++i) run.train(9);
+  Names all;
+  for (const Names& one : expected_work(run.step)) all.insert(all.end(), one.begin(), one.end());
+  for (int r = 0; r < kReplicas; ++r) {
+    EXPECT_EQ(layers_at_work(run.tracer, 1, r, "forward").size(), 3U) << "the first step captures nothing";
+    for (const std::int64_t step : {2, 3}) {
+      EXPECT_EQ(layers_at_work(run.tracer, step, r, "forward"), std::vector<Names>{all}) << "one graph";
+      std::set<std::string> seen;
+      for (const Names& names : layers_at_work(run.tracer, step, r, "backward")) seen.insert(names.begin(), names.end());
+      EXPECT_EQ(seen, std::set<std::string>(all.begin(), all.end()));
+    }
+  }
+  std::size_t graphs = 0;
+  for (const Span& span : run.tracer.spans()) {
+    if (!span.detail("layers")) continue;
+    EXPECT_EQ(value(span, "graph").get<bool>(), span.step > 1);
+    graphs += span.step > 1 ? 1 : 0;
+  }
+  EXPECT_GE(graphs, 2U * 2U * kReplicas);
+}
+
+// Phases 1, 4 and 5 are real on every replica, for every algorithm with copies; with one copy the trace says what there is instead.
+TEST(StepTrace, ReplicationSumAndUpdateAreToldOfEveryReplica) {
+  for (const std::string algorithm : {"ring", "tree", "one-device", "hierarchical-copy", "one-copy"}) {
+    Traced run(algorithm);
+    run.train(8);
+    const bool copies = algorithm != "one-copy";
+    const VariableStore& variables = run.step.replica(0).variables();
+    std::int64_t all = static_cast<std::int64_t>(variables.weights().bytes());
+    for (int k = 0; k < variables.slots(); ++k) all += static_cast<std::int64_t>(variables.slot(k).bytes());
+    std::map<int, std::int64_t> replicated, in_the_step;
+    for (const Span& span : whole(run.tracer, Phase::replicate))
+      (span.communication ? replicated : in_the_step)[span.replica] += value(span, "bytes").get<std::int64_t>();
+    std::map<int, std::int64_t> summed;  // gradients whose sum a replica has
+    std::int64_t gradients = 0;
+    const nlohmann::json about = nlohmann::json::parse(run.step.about());
+    for (const nlohmann::json& bucket : about.at("buckets")) gradients += bucket.at("bytes").get<std::int64_t>();
+    for (const Span& span : whole(run.tracer, Phase::all_reduce))
+      summed[span.replica] += value(span, "bytes of the sum here").get<std::int64_t>();
+    std::map<int, bool> updates;
+    for (const Span& span : whole(run.tracer, Phase::update)) {
+      updates[span.replica] = value(span, "updates").get<bool>();
+      EXPECT_EQ(span.detail("optimizer") != nullptr, updates[span.replica]) << algorithm;
+      EXPECT_EQ(span.detail("gradient norm") != nullptr, updates[span.replica]) << algorithm;
+    }
+    for (int r = 0; r < kReplicas; ++r) {
+      EXPECT_EQ(replicated.at(r), copies && r > 0 ? all : 0) << algorithm << ", replica " << r;
+      EXPECT_EQ(in_the_step.at(r), 0) << algorithm;
+      EXPECT_EQ(summed[r], copies || r == 0 ? gradients : 0) << algorithm << ", replica " << r;
+      EXPECT_EQ(updates.at(r), copies || r == 0) << algorithm << ", replica " << r;
+    }
+  }
+}
+
+TEST(StepTrace, AboutSaysWhetherBucketsOverlap) {
+  Traced run("ring");
+  EXPECT_EQ(nlohmann::json::parse(run.step.about()).at("overlap"), true);
+  ::setenv("LOCKSTEP_OVERLAP", "off", 1);
+  EXPECT_EQ(nlohmann::json::parse(run.step.about()).at("overlap"), false);
+  ::unsetenv("LOCKSTEP_OVERLAP");
 }
 
 TEST(StepTrace, MessagesAreAsManyAndAsLargeAsTheAlgorithmSays) {
@@ -143,7 +232,10 @@ TEST(StepTrace, MessagesAreAsManyAndAsLargeAsTheAlgorithmSays) {
       EXPECT_EQ(value(span, "to").get<int>(), span.replica);
       EXPECT_TRUE(span.detail("values") && span.detail("before")) << algorithm;
       auto& [messages, bytes] = sent[value(span, "bucket").get<std::int64_t>()];
-      ++messages;
+      messages += static_cast<std::int64_t>(span.senders().size());
+      if (algorithm == "one-device" && value(span, "adds").get<bool>()) {
+        EXPECT_EQ(span.senders(), (std::vector<int>{1, 2})) << "one kernel adds both";
+      }
       bytes += value(span, "bytes").get<std::int64_t>();
     }
     for (const Span& span : whole(run.tracer, Phase::all_reduce)) {

@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "watching.h"
+
 constinit thread_local lockstep::sim::Coordinates threadIdx{0, 0, 0};
 constinit thread_local lockstep::sim::Coordinates blockIdx{0, 0, 0};
 constinit thread_local lockstep::sim::Coordinates blockDim{1, 1, 1};
@@ -17,6 +19,7 @@ constinit thread_local KernelContext kernel_context;
 namespace {
 
 constinit thread_local LaunchNote launch_note;
+constinit thread_local int watchings = 0;
 
 std::int64_t volume(const Coordinates& size) { return static_cast<std::int64_t>(size.x) * size.y * size.z; }
 
@@ -42,7 +45,12 @@ void set_thread(Coordinates thread) {
 
 LaunchNote take_launch_note() { return std::exchange(launch_note, LaunchNote{}); }
 
+bool is_watching() { return watchings > 0; }
+
 }  // namespace sim
+
+Watching::Watching() { ++sim::watchings; }
+Watching::~Watching() { --sim::watchings; }
 
 void annotate_next_launch(const char* name, Cost cost) { sim::launch_note = {name, cost}; }
 

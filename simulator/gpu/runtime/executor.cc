@@ -7,6 +7,8 @@
 
 #include "checker.h"
 #include "model_clock.h"
+#include "recorder.h"
+#include "watching.h"
 
 namespace lockstep::sim {
 
@@ -114,6 +116,7 @@ Node* Executor::take_node(NodeKind kind) {
   node->parts = 1;
   node->event = nullptr;
   node->planned = cudaSuccess;
+  node->watching = is_watching();
   return node;
 }
 
@@ -163,6 +166,7 @@ bool Executor::append_locked(Stream* stream, Node* node) {
   } else if (node->kind == NodeKind::wait && node->event != nullptr && node->event->last.stream != nullptr) {
     node->after.push_back(node->event->last);
   }
+  if (recorder().on()) recorder().add(*node);
   if (check_ != nullptr) check_->issued(*node);
   if (ModelClock* const model = model_clock()) model->issued(*node);
   (stream->head == nullptr ? stream->head : stream->tail->next) = node;

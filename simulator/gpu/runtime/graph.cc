@@ -6,6 +6,7 @@
 
 #include "executor.h"
 #include "model_clock.h"
+#include "watching.h"
 
 namespace lockstep::sim {
 
@@ -41,6 +42,7 @@ Moment Executor::append_graph(Stream* stream, const std::shared_ptr<const GraphB
     node->parts = from.parts;
     node->event = nullptr;
     node->planned = cudaSuccess;
+    node->watching = is_watching();
     if (from.kind == NodeKind::kernel) {
       copy_call(from, node->kernel);
     } else {

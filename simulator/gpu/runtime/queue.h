@@ -49,7 +49,8 @@ struct Node {
   Node* next = nullptr;
   Stream* stream = nullptr;
   NodeKind kind = NodeKind::operation;
-  bool skipped = false;  // the device has failed
+  bool skipped = false;   // the device has failed
+  bool watching = false;  // issued under a Watching, see watching.h
   std::uint64_t sequence = 0;
   std::vector<Moment> after;  // must have passed before the node starts
   int parts = 1, claimed = 0, finished = 0;

@@ -1,4 +1,4 @@
-// Phase 4, all-reduce: messages move from replica to replica, chunk by chunk, and partial sums grow until everybody has all of them.
+// Phase 4, all-reduce: messages move from replica to replica, chunk by chunk, and partial sums grow until those who get the sum have all of it.
 
 // The messages of one bucket by rounds; those of a round are under way together.
 function roundsOf(step, bucket) {
@@ -18,7 +18,8 @@ function placeReplicas(rounds, width, height) {
   const ring = rounds.length === 0 || rounds.flat().some((message) => message.args.chunks > 1);
   if (!ring)
     for (const message of rounds.flat())
-      if (message.args.adds) parents[message.args.from] = message.args.to;
+      if (message.args.adds)
+        for (const from of message.args.from) parents[from] = message.args.to;
   const spot = {};
   if (ring || n < 3) {
     replicas.forEach((replica, i) => {
@@ -55,28 +56,28 @@ function holdings(rounds, done, gathered, chunks) {
     });
   }
   for (const round of rounds.slice(0, done)) {
-    const before = round.map((message) => held[message.args.from][message.args.chunk]);
+    const before = round.map((message) => message.args.from.map((from) => held[from][message.args.chunk]));
     round.forEach((message, i) => {
       const to = held[message.args.to], chunk = message.args.chunk;
-      const parts = new Set(before[i].parts);
+      const parts = new Set(before[i].flatMap((one) => [...one.parts]));
       if (message.args.adds)
         for (const part of to[chunk].parts) parts.add(part);
-      to[chunk] = {parts, values: message.args.values || (message.args.adds ? undefined : before[i].values)};
+      to[chunk] = {parts, values: message.args.values || (message.args.adds ? undefined : before[i][0].values)};
     });
   }
   return held;
 }
 
 function valueRows(message, held, gathered) {
-  const {from, to, chunk, adds} = message.args, own = held[to][chunk].values, received = held[from][chunk].values;
+  const {from, to, chunk, adds} = message.args, own = held[to][chunk].values;
   const row = (name, values, total) => html(
       "tr", {class: total ? "total" : ""}, html("td", {}, name),
       (values || Array(3).fill(null)).slice(0, 3).map((x) => html("td", {class: "n mono value"}, value(x))));
   if (!message.args.values) return null;
-  if (gathered) return html("table", {style: {"margin-top": "6px"}}, row("from " + from, message.args.values));
+  if (gathered && !adds) return html("table", {style: {"margin-top": "6px"}}, row("from " + from[0], message.args.values));
   return html(
       "table", {style: {"margin-top": "6px"}},
-      adds ? [row("replica " + to, own), row("+ from " + from, received), row("= sum", message.args.values, true)] :
+      adds ? [row("replica " + to, own), from.map((one) => row("+ from " + one, held[one][chunk].values)), row("= sum", message.args.values, true)] :
              [row("replica " + to + " had", own), row("now", message.args.values, true)]);
 }
 
@@ -91,13 +92,18 @@ function allReducePanel(step) {
       update() {}
     };
   }
+  const having = step.phases[3].whole.filter((span) => span.args.bucket === whole.args.bucket && span.args["bytes of the sum here"] > 0)
+                     .map((span) => span.replica);
+  const outcome = having.length < replicas.length ?
+      `Replica ${listed(having)} has the sum. The others do not get it: they need only the weights that are made from it.` :
+      "Every replica has the sum, the same on each.";
   const bucket = whole.args.bucket, rounds = roundsOf(step, bucket), gathered = String(whole.args.algorithm).startsWith("rows in use");
   const chunks = rounds.length ? rounds[0][0].args.chunks : 1, n = replicas.length;
   const columns = gathered ? 1 : n, square = n > 4 ? 8 : 12;
   const width = 560, height = n === 2 ? 190 : 270, spot = placeReplicas(rounds, width, height);
   const picture =
       svg("svg", {viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": "Replicas and the messages between them"});
-  const links = new Set(rounds.flat().map((message) => message.args.from + ">" + message.args.to));
+  const links = new Set(rounds.flat().flatMap((message) => message.args.from.map((from) => from + ">" + message.args.to)));
   const path = (from, to) => {  // a slight bend, so that both directions can be told apart
     const [x1, y1] = spot[from], [x2, y2] = spot[to], dx = x2 - x1, dy = y2 - y1;
     return [x1, y1, (x1 + x2) / 2 - dy * 0.16, (y1 + y2) / 2 + dx * 0.16, x2, y2];
@@ -142,8 +148,9 @@ function allReducePanel(step) {
         "A ring: each replica sends to its right neighbour only. First the chunks are added up on their way around, " +
         "then the finished ones travel around once more.",
     tree: "A tree: pairs add up, then pairs of pairs. The sum comes back down the same way.",
-    "one-device": "Everybody sends to one replica, which adds up and sends the sum back.",
-    "one-copy": "The replicas are on one card and share one copy of the weights: replica 0 adds up all gradients and updates it.",
+    "one-device": "Replica " + replicas[0] + " adds the gradients of all others to its own and sends the sum back to each.",
+    "one-copy": "The replicas share one copy of the weights. Replica " + replicas[0] +
+        " adds up all gradients and updates that copy; the sum is not sent back.",
     "hierarchical-copy": "Groups add up among themselves first, then their leaders; the sum comes back the same way.",
     nccl: "NCCL moves the data; its messages are its own affair and not recorded here.",
   };
@@ -153,7 +160,7 @@ function allReducePanel(step) {
           "4  All-reduce",
           gathered ?
               "Only the rows that the samples name have a gradient. " +
-                  (ONE_COPY ? "Replica " + replicas[0] + " gets those rows from all and adds them up." :
+                  (ONE_COPY ? "Replica " + replicas[0] + " adds those rows of all others to its own." :
                               "Replicas exchange those rows, and each adds them up in the same order.") :
               sentences[whole.args.algorithm] || "Gradients are summed over the replicas.",
           variables.slice(0, 3).join(", ") + (variables.length > 3 ? " and " + (variables.length - 3) + " more" : ""),
@@ -172,6 +179,7 @@ function allReducePanel(step) {
                   "span", {"data-figure": "bytes-sent", "data-value": whole.args["bytes of all replicas"]},
                   bytes(whole.args["bytes of all replicas"]))
             ],
+            ["the sum is on", having.length === replicas.length ? "every replica" : "replica " + listed(having)],
             ["took", duration(whole.end - whole.begin)]
           ]),
       html(
@@ -210,10 +218,7 @@ function allReducePanel(step) {
                         "var(--well)")));
       moving.replaceChildren();
       if (!round) {
-        said.textContent = rounds.length ? (gathered ? "Everybody has all rows, and adds them up." :
-                                                       "Every replica has every part: the sums are complete, and the same everywhere.") :
-            summed                       ? "Every replica has the sum, the same everywhere." :
-                                           "";
+        said.textContent = rounds.length || summed ? outcome : "";
         list.textContent = "";
         const last = rounds.length && rounds[rounds.length - 1].find((message) => message.args.values);
         values.replaceChildren(
@@ -229,8 +234,8 @@ function allReducePanel(step) {
         return;
       }
       const part = clamp((at - done) * 1.15, 0, 1), ease = 0.2 + 0.6 * part * part * (3 - 2 * part);  // between the boxes
-      for (const message of round) {
-        const [x1, y1, cx, cy, x2, y2] = path(message.args.from, message.args.to), u = 1 - ease;
+      for (const [message, from] of round.flatMap((one) => one.args.from.map((sender) => [one, sender]))) {
+        const [x1, y1, cx, cy, x2, y2] = path(from, message.args.to), u = 1 - ease;
         const x = u * u * x1 + 2 * u * ease * cx + ease * ease * x2, y = u * u * y1 + 2 * u * ease * cy + ease * ease * y2;
         moving.append(
             svg("rect", {x: x - 27, y: y - 10, width: 54, height: 20, rx: 10, fill: colour(3)}),
@@ -240,15 +245,18 @@ function allReducePanel(step) {
                                           "copy"));
       }
       const first = round.find((message) => message.args.values) || round[0];
-      const {from, to, chunk, adds} = first.args;
-      const what = gathered ? `replica ${to} gets the rows of replica ${from}.` :
-          chunks > 1 ? `replica ${to} gets ${adds ? "" : "the finished "}chunk ${chunk} from replica ${from} and ${
-                           adds ? "adds it to its own" : "keeps it"}.` :
-          adds ? `replica ${to} gets what replica ${from} has and adds it to its own.` :
-                 `replica ${to} gets the sum from replica ${from}.`;
+      const {from, to, chunk, adds} = first.args, sender = from[0];
+      const what = gathered && adds ? `replica ${to} adds the rows of replica ${sender} to its own.` :
+          gathered        ? `replica ${to} gets the rows of replica ${sender}.` :
+          from.length > 1 ? `replica ${to} adds what replicas ${listed(from)} have to its own, all in one pass.` :
+          chunks > 1      ? `replica ${to} gets ${adds ? "" : "the finished "}chunk ${chunk} from replica ${sender} and ${
+                                adds ? "adds it to its own" : "keeps it"}.` :
+          adds            ? `replica ${to} gets what replica ${sender} has and adds it to its own.` :
+                            `replica ${to} gets the sum from replica ${sender}.`;
       said.textContent = "Round " + (done + 1) + " of " + rounds.length + ": " + what;
-      list.textContent = plural(round.length, "message") + " of " + bytes(first.args.bytes) + (round.length > 1 ? " at once" : "") + ", " +
-          duration(first.end - first.begin);
+      const sent = round.reduce((sum, message) => sum + message.args.from.length, 0);
+      list.textContent = plural(sent, "message") + " of " + bytes(first.args.bytes / first.args.from.length) + (sent > 1 ? " at once" : "") +
+          ", " + duration(first.end - first.begin);
       values.replaceChildren(...[valueRows(first, held, gathered)].filter(Boolean));
     },
   };

@@ -88,4 +88,5 @@ const number = (value, digits = 4) =>
     (value === null || value === undefined ? "–" : Number(value).toPrecision(digits).replace("e-", "e−").replace(/^-/, "−"));
 const percent = (part, whole) => (whole > 0 ? Math.round((100 * part) / whole) + " %" : "0 %");
 const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, " ");
+const listed = (names) => (names.length > 1 ? names.slice(0, -1).join(", ") + " and " + names[names.length - 1] : String(names[0]));
 const plural = (n, word) => grouped(n) + " " + word + (n === 1 ? "" : "s");

@@ -1,9 +1,12 @@
-// Phase 3, local gradients: layers light up forward, then in backward order, and buckets fill with finished gradients.
+// Phase 3, local gradients: layers light up forward, then in backward order, and buckets fill with finished gradients. A cell is what was
+// given to the GPU at once: a layer, several that run as one kernel, or a CUDA graph of many.
 
 function gradientsPanel(step) {
-  const layers = (about.layers || []).map((layer) => layer.name);
-  const present = new Set(step.spans.filter((span) => span.args.layer !== undefined).map((span) => span.args.layer));
-  const shown = layers.filter((name) => present.has(name));
+  const shown = (about.layers || []).map((layer) => layer.name);
+  const work = step.spans.filter((span) => span.args.layers !== undefined), forward = work.filter((span) => span.args.direction === "forward");
+  const present = new Set(work.flatMap((span) => span.args.layers)), idle = shown.filter((name) => !present.has(name));
+  const fused = [...new Set(forward.filter((span) => !span.args.graph && span.args.layers.length > 1).map((span) => span.args.layers.join(" + ")))];
+  const graphs = new Set(work.filter((span) => span.args.graph).map((span) => span.args.direction + " " + span.args.layers.join(" + "))).size;
   const buckets = about.buckets || [], total = buckets.reduce((sum, one) => sum + one.bytes, 0) || 1;
   // As wide as their bytes, but the smallest can still be seen.
   const sized = buckets.map((one) => Math.max(one.bytes / total, 0.035)), sizedTotal = sized.reduce((a, b) => a + b, 0),
@@ -21,23 +24,33 @@ function gradientsPanel(step) {
           {viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": "Layers of every replica, forward and backward"});
   const cells = [], fills = [], badges = [];
   replicas.forEach((replica, r) => {
-    const top = r * rowHeight, mine = step.spans.filter((span) => span.replica === replica && span.args.layer !== undefined);
+    const top = r * rowHeight, mine = work.filter((span) => span.replica === replica);
     picture.append(
         svg("text", {x: 0, y: top + 12, class: "strong"}, "replica " + replica),
         svg("text", {x: 0, y: top + 20 + tall / 2 + 4, class: "soft"}, "forward →"),
         svg("text", {x: 0, y: top + 24 + 1.5 * tall + 4, class: "soft"}, "← backward"));
     const ends = {};
     for (const span of mine) {
-      const i = shown.indexOf(span.args.layer), back = span.args.direction === "backward";
-      if (i < 0) continue;
-      if (back) ends[span.args.layer] = span.end;
-      const x = left + i * cell, y = top + (back ? 24 + tall : 20), w = Math.max(1, cell - gap);
+      const at = span.args.layers.map((name) => shown.indexOf(name)).filter((i) => i >= 0), back = span.args.direction === "backward";
+      if (!at.length) continue;
+      if (back)
+        for (const name of span.args.layers) ends[name] = span.end;
+      const i = Math.min(...at), columns = Math.max(...at) - i + 1;
+      const x = left + i * cell, y = top + (back ? 24 + tall : 20), w = Math.max(1, columns * cell - gap);
       const lit = svg("rect", {x, y, width: w, height: tall, rx: Math.min(3, w / 3), fill: colour(2), opacity: 0});
-      picture.append(
-          withHint(svg("rect", {x, y, width: w, height: tall, rx: Math.min(3, w / 3), fill: "var(--well)"}), timeline.describe(span)), lit);
+      const shape = {x, y, width: w, height: tall, rx: Math.min(3, w / 3), fill: "var(--well)"};
+      const data = {"data-figure": span.args.direction, "data-replica": replica, "data-value": span.args.layers.join("\n")};
+      picture.append(withHint(svg("rect", {...shape, ...data}), timeline.describe(span)), lit);
       lit.style.pointerEvents = "none";
       cells.push({lit, span, back});
     }
+    shown.forEach((name, i) => {
+      if (idle.includes(name))
+        for (const y of [top + 20, top + 24 + tall])
+          picture.append(withHint(
+              svg("rect", {x: left + i * cell + 0.5, y: y + 0.5, width: Math.max(1, cell - gap - 1), height: tall - 1, rx: 3, fill: "none", stroke: "var(--line)", "stroke-dasharray": "3 3"}),
+              name + "\nruns nothing on the GPU: the next layer reads the same memory"));
+    });
     // The buckets: as wide as their bytes, from the right because the last layer's gradients are ready first.
     const low = top + 31 + 2 * tall;
     let right = left + room;
@@ -51,8 +64,9 @@ function gradientsPanel(step) {
                   (bucket.variables.length > 6 ? "\nand " + (bucket.variables.length - 6) + " more" : "")),
           filled);
       filled.style.pointerEvents = "none";
-      const parts =
-          bucket.variables.map((name) => ({bytes: sizes[name] || 0, ready: ends[layerOf[name]] ?? step.phases[2].of(replica)[0]?.end}));
+      const summed = step.phases[3].of(replica).find((span) => span.args.bucket === b);  // began when the last gradient was ready
+      const ready = (name) => Math.min(ends[layerOf[name]] ?? step.phases[2].of(replica)[0]?.end, summed ? summed.begin : Infinity);
+      const parts = bucket.variables.map((name) => ({bytes: sizes[name] || 0, ready: ready(name)}));
       fills.push({filled, x, w: Math.max(1, w - 2), parts, sum: parts.reduce((sum, one) => sum + one.bytes, 0) || 1});
       right -= w;
     });
@@ -89,10 +103,16 @@ function gradientsPanel(step) {
           "3  Local gradients", "Every replica runs forward and backward on its own samples, all at the same time.",
           "Gradients are weighted by samples / global batch, so that their sum is the gradient of the whole batch. " +
               "As soon as a bucket is full it can leave, while backward goes on.",
-          [["layers", shown.length && shown.length < layers.length ? shown.length + " at work, of " + layers.length : grouped(layers.length)], ["buckets", buckets.length + ", " + bytes(total)]]),
+          [
+            ["layers", grouped(shown.length)],
+            fused.length && fused.length < 3 ? ["run as one kernel", fused.join("; ")] : fused.length ? ["run with a neighbour", plural(fused.length, "group")] : null,
+            idle.length ? ["run nothing", idle.length < 3 ? listed(idle) : plural(idle.length, "layer")] : null,
+            graphs ? ["CUDA graphs", grouped(graphs)] : null, ["buckets", buckets.length + ", " + bytes(total)]
+          ]),
       html(
           "div", {class: "picture scrolls", style: {"max-height": "360px"}},
-          shown.length ? picture : html("p", {class: "note"}, "This step ran as CUDA graphs, in which layers can't be told apart."),
+          picture,
+          graphs ? html("p", {class: "note"}, "A wide cell is a CUDA graph: one launch of many layers, which has one time for all of them.") : null,
           norms.length ? null : notInspected("Gradient norms")));
   return {
     node,

@@ -5,6 +5,7 @@ function replicatePanel(step) {
   const total = variables.reduce((sum, one) => sum + one.bytes, 0);
   const shown = variables.slice().sort((a, b) => b.bytes - a.bytes).slice(0, 7);
   const most = Math.max(...shown.map((one) => one.bytes));
+  const received = (replica) => (step.copies.find((span) => span.replica === replica) || {args: {bytes: 0}}).args.bytes;
   const bars = [];
   const cards = replicas.map(
       (replica, r) => html(
@@ -15,8 +16,8 @@ function replicatePanel(step) {
                   "span", {class: "quiet"},
                   ONE_COPY          ? (r === 0 ? "the copy" : "reads replica " + replicas[0] + "'s") :
                   r === 0 && copied ? "the original" :
-                      copied        ? "a copy" :
-                                      "mirrored")),
+                      copied        ? "a copy, " + bytes(received(replica)) :
+                                      "its own copy")),
           shown.map((one) => {
             const bar = svg("rect", {x: 0, y: 0, height: 6, rx: 3, width: "0%", fill: "var(--p0)"});
             bars.push({bar, r, size: 8 + 92 * Math.sqrt(one.bytes / most)});
@@ -39,13 +40,13 @@ function replicatePanel(step) {
           "1  Replicate",
           ONE_COPY ? "The replicas are on one card and read one copy of the weights." :
                      "Every replica holds its own copy of every variable: the same bits on each.",
-          ONE_COPY ? "Nothing moves. On several cards, or with an algorithm asked for by name, each replica would hold its own." :
+          ONE_COPY ? "This is \"one-copy\", which was asked for by name, not mirrored training: there each replica holds variables of its own." :
               copied ? "Before the first step, replica " + replicas[0] +
-                  "'s values were copied to the others. From here on nobody copies weights again." :
+                  "'s variables, optimizer slots and state were copied to each of the others. No later step copies them again." :
                    "Nothing moves in this step. The copies stay equal because every replica applies the same update to the same sum.",
           [
             ["variables", grouped(variables.length)], ["parameters", grouped(about.parameters || 0)], [ONE_COPY ? "on the card" : "on each replica", bytes(total)],
-            sent && ["messages", grouped(sent["messages of all replicas"])], sent && ["bytes copied", bytes(sent["bytes of all replicas"])]
+            sent && ["messages", grouped(sent["messages of all replicas"])], sent && ["bytes copied, in all", bytes(sent["bytes of all replicas"])]
           ]),
       html("div", {class: "picture replicas scrolls" + many()}, cards));
   return {

@@ -73,6 +73,11 @@ const timeline = {
       duration(span.end - span.begin) + ", from " + duration(span.begin - steps[state.step].begin)
     ];
     if (span.args.direction) rows[0] = span.name + ", " + span.args.direction;
+    if (span.args.layers && span.args.layers.length > 1) {
+      const names = span.args.layers;
+      rows.push((span.args.graph ? "a CUDA graph of " : "one kernel for ") + plural(names.length, "layer") + ":",
+                ...names.slice(0, 8), ...(names.length > 8 ? ["and " + (names.length - 8) + " more"] : []));
+    }
     if (span.args.bytes) rows.push(bytes(span.args.bytes));
     return rows.join("\n");
   },
@@ -116,7 +121,7 @@ const timeline = {
   drawSpan(group, span, [top, height]) {
     const x = this.x(span.begin), end = this.x(span.end), width = end - x;
     if (end < this.gutter || x > this.width) return;
-    const whole = span.depth === 0, selected = state.phase === span.phase, layer = span.args.layer !== undefined;
+    const whole = span.depth === 0, selected = state.phase === span.phase, layer = span.args.layers !== undefined;
     if (!whole && width < 0.6) return;
     if (!whole && !layer && span.args.from === undefined && span.track !== "host") return;
     let shape;

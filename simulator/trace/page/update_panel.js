@@ -1,7 +1,8 @@
-// Phases 5 and 6: the same update everywhere, then all meet and compare.
+// Phases 5 and 6: every copy of the variables is updated, then all meet and compare.
 
 function updatePanel(step) {
-  const updates = step.phases[4].whole.slice().sort((a, b) => a.replica - b.replica), first = updates[0] || {args: {}};
+  const updates = step.phases[4].whole.slice().sort((a, b) => a.replica - b.replica),
+        updating = updates.filter((span) => span.args.updates !== false), first = updating[0] || {args: {}};
   const after = first.args["gradient norm"];
   const rows = [];
   const norms = step.phases[2].whole.slice().sort((a, b) => a.replica - b.replica);
@@ -24,7 +25,8 @@ function updatePanel(step) {
               "table", {},
               norms.filter((span) => span.args["gradient norm"] !== undefined)
                   .map((span) => line("replica " + span.replica + ", its own", span.args["gradient norm"], 2)),
-              line(ONE_COPY ? "summed" : "summed, on every one", after, 4)),
+              updating.filter((span) => span.args["gradient norm"] !== undefined)
+                  .map((span) => line("the sum, on replica " + span.replica, span.args["gradient norm"], 4))),
           html(
               "p", {class: "quiet", style: {"margin-top": "8px", "font-size": "12.5px"}},
               "Each replica's gradient is already weighted by its share of the samples. Parts that point in different directions " +
@@ -35,8 +37,10 @@ function updatePanel(step) {
           (span) => html(
               "div", {class: "card"},
               html("header", {}, html("b", {}, "replica " + span.replica), html("span", {class: "quiet"}, duration(span.end - span.begin))),
-              html("p", {class: "quiet"}, ONE_COPY && span.replica !== replicas[0] ? "waits for the copy" :
-                                                                                "weights ← " + (span.args.optimizer || "optimizer") + "(weights, the sum)"))));
+              html(
+                  "p", {class: "quiet"},
+                  span.args.updates === false ? "waits for replica " + replicas[0] + "'s update" :
+                                                "weights ← " + (span.args.optimizer || "optimizer") + "(weights, the sum)"))));
   return {
     node: html(
         "div", {class: "panel"},
@@ -44,10 +48,10 @@ function updatePanel(step) {
             "5  Update",
             ONE_COPY ? "Replica " + replicas[0] + " applies the optimizer to the sum. All replicas read the copy it writes." :
                        "Every replica applies the same optimizer to the same sum. Same sum in, same weights out.",
-            ONE_COPY ? "With copies each replica would do the same arithmetic, and get the same bits." :
+            ONE_COPY ? "This is \"one-copy\", not mirrored training: there each replica would update variables of its own." :
                        "No weights travel: each replica does the arithmetic for itself, and gets the same bits.",
             [
-              ["optimizer", first.args.optimizer || "–"], ["iteration", grouped(first.args.iteration || 0)],
+              ["updates", updating.length + " on " + plural(replicas.length, "replica")], ["optimizer", first.args.optimizer || "–"], ["iteration", grouped(first.args.iteration || 0)],
               ["learning rate", number(first.args["learning rate"], 3)]
             ]),
         html("div", {class: "picture"}, table, times)),
@@ -89,7 +93,8 @@ function barrierPanel(step) {
         "div", {class: "panel"},
         words(
             "6  Barrier", "Replicas meet. The step is as long as its slowest replica, and only then the next one begins.",
-            "Checksums cover every bit of weights, optimizer slots and statistics. Equal sums: the replicas are still one model.",
+            ONE_COPY ? "The replicas share weights and optimizer slots, so their checksums are of the same memory." :
+                       "Checksums cover every bit of weights, optimizer slots and statistics. Equal sums: the replicas are still one model.",
             [
               ["first to arrive", "replica " + (barriers.reduce((a, b) => (b.begin < a.begin ? b : a), barriers[0]) || {}).replica],
               ["last to arrive", "replica " + (barriers.reduce((a, b) => (b.begin > a.begin ? b : a), barriers[0]) || {}).replica]
@@ -98,7 +103,9 @@ function barrierPanel(step) {
             "div", {class: "picture"}, html("div", {class: "card"}, table),
             known ? html(
                         "p", {id: "verdict", class: same ? "equal" : "differs", style: {"margin-top": "12px"}},
-                        same ? "✓ " + plural(sums.length, "replica") + ", bit for bit the same" : "✗ The replicas differ") :
+                        ONE_COPY ? "One shared copy: nothing to compare" :
+                            same ? "✓ " + plural(sums.length, "replica") + ", bit for bit the same" :
+                                   "✗ The replicas differ") :
                     notInspected("Checksums"))),
     update(moment) {
       for (const {wait, dot, arrive} of marks) {
