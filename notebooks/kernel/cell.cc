@@ -457,6 +457,38 @@ bool is_complete(const std::string& code) {
   return depth <= 0 && !continued;
 }
 
+// Where a comment begins that never ends, behind the last word.
+static std::size_t open_comment(const std::string& code, std::size_t at) {
+  while ((at = code.find('/', at)) != std::string::npos) {
+    if (code.compare(at, 2, "/*") == 0) {
+      const std::size_t end = code.find("*/", at + 2);
+      if (end == std::string::npos) return at;
+      at = end + 2;
+    } else {
+      at = code.find('\n', at);
+    }
+  }
+  return at;
+}
+
+std::string unclosed_bracket(const std::string& code) {
+  std::vector<const Word*> open;
+  const Words words = lex(code);
+  for (const Word& word : words) {
+    // What #if or #define leaves out may hold brackets: the compiler knows.
+    const std::string directive = word.directive ? code.substr(word.begin, word.end - word.begin) : "";
+    if (directive.find("if") != std::string::npos || directive.find("define") != std::string::npos) return "";
+    if (depth_change(word) > 0) open.push_back(&word);
+    if (depth_change(word) < 0 && !open.empty()) open.pop_back();
+  }
+  const std::size_t at = open.empty() ? open_comment(code, words.empty() ? 0 : words.back().end) : open.back()->begin;
+  if (at == std::string::npos) return "";
+  const auto line = 1 + std::count(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  const std::size_t newline = at == 0 ? std::string::npos : code.rfind('\n', at - 1);
+  const std::size_t column = newline == std::string::npos ? at + 1 : at - newline;
+  return std::to_string(line) + ":" + std::to_string(column) + ": error: this " + (open.empty() ? "/*" : open.back()->text) + " is never closed";
+}
+
 std::vector<Setting> take_settings(std::string& code) {
   static const std::regex form(R"re([ \t]*#[ \t]*pragma[ \t]+cling[ \t]+(\w+)[ \t]*\(?[ \t]*"([^"\n]*)"[ \t]*\)?[ \t]*;?[ \t]*(//.*)?)re");
   std::vector<Setting> settings;

@@ -29,6 +29,7 @@ std::vector<Piece> split_cell(const std::string& code);
 std::string rewrite_cell(const std::string& code, const std::string& name, const std::string& space);
 
 bool is_complete(const std::string& code);  // every bracket is closed
+std::string unclosed_bracket(const std::string& code);  // "3:14: error: this { is never closed", or nothing
 
 // The settings of xeus-cling's dialect: `#pragma cling load("x")` and its kin; their lines are blank in what remains.
 struct Setting {

@@ -5,13 +5,16 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/Module.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 
@@ -25,6 +28,7 @@
 #include "clang/Lex/Pragma.h"
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Sema/Sema.h"
+#include "memory_bound.h"
 #include "trial.h"
 
 // Read by liblockstep, which looks it up by this name (engine/train/interrupt.cc).
@@ -42,6 +46,18 @@ struct Interrupted {};
 
 // Cells run in the main thread.
 bool runs_cells() { return getpid() == gettid(); }
+
+// Every 10 ms is often enough; asking the system costs as much as a thousand rounds.
+void look_at_memory() {
+  thread_local long last = 0;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  const long tick = now.tv_sec * 100 + now.tv_nsec / 10'000'000;
+  if (tick == last) return;
+  last = tick;
+  if (runs_cells()) check_memory(0);
+}
+
 
 std::string message_of(llvm::Error error) { return llvm::toString(std::move(error)); }
 
@@ -69,12 +85,9 @@ std::string source_name_of_type(const char* name) {
 }
 
 // Without the namespaces of cells, which no author wrote.
-std::string without_spaces(std::string text) {
-  for (std::size_t at = text.find(kPrefix); at != std::string::npos; at = text.find(kPrefix)) {
-    const std::size_t end = text.find("::", at);
-    text.erase(at, end == std::string::npos ? end : end + 2 - at);
-  }
-  return text;
+std::string without_spaces(const std::string& text) {
+  static const std::regex form(std::string(kPrefix) + "[0-9]+::");
+  return std::regex_replace(text, form, "");
 }
 
 // clang's interpreter as a parser only: machine code is Jit's.
@@ -152,8 +165,9 @@ Compiler::Compiler(Settings settings) : settings_(std::move(settings)), diagnost
   if (error) throw std::runtime_error("clang's interpreter could not be made: " + message_of(std::move(error)));
   clang::CompilerInstance& made = *interpreter_->getCompilerInstance();
   made.getPreprocessor().AddPragmaHandler(new PiecePragma(shadowing_, safe_points_, made));  // the preprocessor owns it
-  // The variable makes the linker take its memory here, and not in the first copy.
-  const Outcome outcome = execute(compile("#include <xcpp/kernel.hpp>\nnamespace xcpp_kernel { int linked = 1; }\n"));
+  // The handle stands for the program in the list of destructors. It lies near the cells' code, as compilers expect; and with it the linker
+  // takes its memory here, not in the first copy.
+  const Outcome outcome = execute(compile("#include <xcpp/kernel.hpp>\nextern \"C\" { void* __dso_handle = nullptr; }\n"));
   if (outcome.status != Outcome::Status::ok) throw std::runtime_error("the kernel's own header does not compile: " + plain(outcome.text));
 }
 
@@ -204,9 +218,17 @@ void Compiler::load(const std::string& name, int line) {
 
 Outcome Compiler::run(const std::string& cell, int number) {
   line_reached = 0;
-  Outcome tried = try_in_a_copy(cell, number);
-  if (tried.status != Outcome::Status::ok) return tried;
-  return execute(prepare(cell, number));
+  if (const std::string fault = unclosed_bracket(cell); !fault.empty()) {
+    const std::string where = "cell " + std::to_string(number) + ":" + fault;
+    return {Outcome::Status::does_not_compile, "CompileError", where, ""};
+  }
+  if (settings_.trial) {
+    Outcome tried = try_in_a_copy(cell, number);
+    if (tried.status != Outcome::Status::ok) return tried;
+  }
+  Prepared prepared = prepare(cell, number);
+  if (prepared.outcome.status != Outcome::Status::ok) shadowing_.undo();
+  return execute(std::move(prepared));
 }
 
 Outcome Compiler::try_in_a_copy(const std::string& cell, int number) {
@@ -277,6 +299,12 @@ Outcome Compiler::execute(Prepared prepared) {
   } catch (const Interrupted&) {
     failed(Outcome::Status::interrupted, "", "");
     return outcome;
+  } catch (const TooMuchMemory& error) {
+    jit_.destroy_last();
+    shadowing_.undo();
+    malloc_trim(0);
+    failed(Outcome::Status::threw, "TooMuchMemory", error.what());
+    return outcome;
   } catch (const std::exception& error) {
     failed(Outcome::Status::threw, without_spaces(source_name_of_type(typeid(error).name())), error.what());
     return outcome;
@@ -303,7 +331,9 @@ void mark(int line) {
 
 // Only the thread that runs the cell can be stopped so: an exception that leaves another one ends the process.
 void safe_point() {
+  thread_local unsigned rounds = 0;
   if (lockstep::kernel::interrupted() && lockstep::kernel::runs_cells()) throw lockstep::kernel::Interrupted();
+  if (++rounds % 64 == 0) lockstep::kernel::look_at_memory();
 }
 
 }  // namespace xcpp_kernel

@@ -20,6 +20,7 @@ namespace lockstep::kernel {
 struct Settings {
   std::vector<std::string> include_paths, library_paths;
   std::string resource_folder;  // clang's own headers
+  bool trial = true;            // false: cells are compiled in the process itself, to compare (tests/notebooks/mistakes_test.py)
 };
 
 struct Outcome {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <iterator>
@@ -107,6 +108,7 @@ Settings settings() {
   settings.include_paths = {LOCKSTEP_KERNEL_INCLUDE, LOCKSTEP_ENGINE_INCLUDE};
   settings.library_paths = {LOCKSTEP_LIBRARY_FOLDER};
   settings.resource_folder = LOCKSTEP_CLANG_RESOURCES;
+  if (const char* trial = std::getenv("LOCKSTEP_NOTEBOOK_TRIAL")) settings.trial = std::string(trial) != "off";
   return settings;
 }
 

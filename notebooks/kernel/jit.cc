@@ -15,8 +15,10 @@
 #include <llvm/ExecutionEngine/JITLink/EHFrameSupport.h>
 #endif
 
-#include <cstdlib>
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <mutex>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -29,6 +31,28 @@ namespace lockstep::kernel {
 namespace {
 
 std::string message_of(llvm::Error error) { return llvm::toString(std::move(error)); }
+
+// Destructors of cells' variables, in the order in which the variables were made. They run when a cell is taken back; at the end of the
+// process none does, for they would run in any order, on GPUs that are gone.
+struct Destructor {
+  void (*function)(void*);
+  void* object;
+};
+
+std::vector<Destructor>& destructors() {
+  static std::vector<Destructor> list;
+  return list;
+}
+
+std::mutex destructors_lock;
+
+int keep_destructor(void (*function)(void*), void* object, void*) {
+  const std::lock_guard hold(destructors_lock);
+  destructors().push_back({function, object});
+  return 0;
+}
+
+int keep_nothing(void (*)()) { return 0; }
 
 // Machine code of all cells lies in one stretch of addresses. Elsewhere cells could end up more than 2 GiB apart, for the virtual GPU
 // takes much memory, and code that is so far away can't be reached.
@@ -81,14 +105,16 @@ std::string sentence_of(const std::string& error) {
     const std::string name = source_name(word);
     if (seen.insert(name).second) names += (names.empty() ? "" : ", ") + name;
   }
-  return names + (seen.size() == 1 ? " is" : " are") +
-         " declared and used, and defined nowhere. Define it in this cell or one above, or load its library: #pragma cling load(\"...\")";
+  return names + (seen.size() == 1 ? " is" : " are") + " declared and used, and defined nowhere. Fix: define " +
+         (seen.size() == 1 ? "it" : "them") + " in this cell or one above, or load the library: #pragma cling load(\"...\")";
 }
 
 }  // namespace
 
 struct Jit::State {
-  std::string reported;  // what went wrong inside: LLVM's own errors only name the consequences
+  std::vector<std::string> variables;  // of the last module
+  std::set<std::string> tables;  // of virtual methods, and types' names: what exists once
+  std::string reported;          // what went wrong inside: LLVM's own errors only name the consequences
   std::unique_ptr<llvm::orc::LLJIT> machine;
   std::unique_ptr<llvm::orc::ThreadSafeContext> context;  // the interpreter's, which makes every module
 };
@@ -109,6 +135,7 @@ Jit::Jit() : state_(std::make_unique<State>()) {
 #else
   builder.setObjectLinkingLayerCreator([](llvm::orc::ExecutionSession& session, const llvm::Triple&) { return make_linker(session); });
 #endif
+  builder.setPlatformSetUp(llvm::orc::setUpInactivePlatform);  // what it would do is done here
   auto machine = builder.create();
   if (!machine) throw std::runtime_error("LLVM's linker could not be made: " + message_of(machine.takeError()));
   state_->machine = std::move(*machine);
@@ -120,6 +147,15 @@ Jit::Jit() : state_(std::make_unique<State>()) {
     }
   });
   add_thread_locals(*state_->machine);
+  llvm::orc::SymbolMap symbols;
+  const auto add = [&](const char* name, auto* address) {
+    symbols[state_->machine->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+  };
+  add("__cxa_atexit", &keep_destructor);
+  add("atexit", &keep_nothing);
+  if (llvm::Error error = state_->machine->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols)))) {
+    throw std::runtime_error("LLVM's linker could not be set up: " + message_of(std::move(error)));
+  }
 }
 
 Jit::~Jit() {
@@ -141,6 +177,19 @@ std::vector<Jit::Function> Jit::link(std::unique_ptr<llvm::Module> module) {
     function->setName(names.back());
     function->setLinkage(llvm::GlobalValue::ExternalLinkage);
     function->setComdat(nullptr);
+  }
+  // Once a virtual method is defined, clang makes its class's table anew with every cell that follows. The first is the one that counts.
+  for (llvm::GlobalVariable& variable : module->globals()) {
+    if (variable.isDeclarationForLinker() || !variable.hasExternalLinkage() || variable.getName().substr(0, 3) != "_ZT") continue;
+    if (state_->tables.insert(variable.getName().str()).second) continue;
+    variable.setComdat(nullptr);
+    variable.setLinkage(llvm::GlobalValue::AvailableExternallyLinkage);
+  }
+  state_->variables.clear();
+  for (const llvm::GlobalVariable& variable : module->globals()) {
+    if (!variable.isDeclarationForLinker() && !variable.hasLocalLinkage() && !variable.isConstant()) {
+      state_->variables.push_back(variable.getName().str());
+    }
   }
   // What a cell defines is linked at once, so that what is missing is told with the cell that wants it.
   std::string any;
@@ -165,6 +214,26 @@ std::vector<Jit::Function> Jit::link(std::unique_ptr<llvm::Module> module) {
     functions.push_back(found->toPtr<Function>());
   }
   return functions;
+}
+
+void Jit::destroy_last() {
+  std::set<const void*> objects;
+  for (const std::string& name : state_->variables) {
+    if (auto found = state_->machine->lookup(name)) {
+      objects.insert(found->toPtr<const void*>());
+    } else {
+      llvm::consumeError(found.takeError());
+    }
+  }
+  std::vector<Destructor> last;
+  {
+    const std::lock_guard hold(destructors_lock);
+    std::vector<Destructor>& all = destructors();
+    const auto is_last = [&](const Destructor& one) { return objects.count(one.object) != 0; };
+    std::copy_if(all.begin(), all.end(), std::back_inserter(last), is_last);
+    all.erase(std::remove_if(all.begin(), all.end(), is_last), all.end());
+  }
+  for (auto one = last.rbegin(); one != last.rend(); ++one) one->function(one->object);
 }
 
 }  // namespace lockstep::kernel

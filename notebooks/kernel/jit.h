@@ -23,6 +23,9 @@ class Jit {
   // What makes the module's variables and runs its statements, in order. Throws std::runtime_error with what does not link.
   std::vector<Function> link(std::unique_ptr<llvm::Module> module);
 
+  // The destructors of the variables that the last module made, newest first.
+  void destroy_last();
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <stdexcept>
 
 // The compiler's runtime, for variables of cells.
 extern "C" void* __emutls_get_address(void* record);
@@ -61,15 +62,12 @@ class LibraryVariables : public llvm::orc::DefinitionGenerator {
 
 void add_thread_locals(llvm::orc::LLJIT& machine) {
   llvm::orc::SymbolMap symbols;
-  const auto add = [&](const char* name, void* address) {
-    symbols[machine.mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(address),
-                                              llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-  };
-  add("__emutls_get_address", reinterpret_cast<void*>(&address_of));
-  // Linked statically into programs, so no library has it.
-  add("atexit", reinterpret_cast<void*>(static_cast<int (*)(void (*)())>(&std::atexit)));
+  symbols[machine.mangleAndIntern("__emutls_get_address")] = {llvm::orc::ExecutorAddr::fromPtr(&address_of),
+                                                              llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
   llvm::orc::JITDylib& library = machine.getMainJITDylib();
-  if (llvm::Error error = library.define(llvm::orc::absoluteSymbols(std::move(symbols)))) llvm::consumeError(std::move(error));
+  if (llvm::Error error = library.define(llvm::orc::absoluteSymbols(std::move(symbols)))) {
+    throw std::runtime_error("thread-local variables could not be set up: " + llvm::toString(std::move(error)));
+  }
   library.addGenerator(std::make_unique<LibraryVariables>());
 }
 

@@ -10,10 +10,11 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <new>
+
+#include "memory_bound.h"
 
 namespace lockstep::kernel {
 namespace {
@@ -71,12 +72,6 @@ std::string reason_of(int status, const TrialLimits& limits) {
 }
 
 }  // namespace
-
-std::string tell_bytes(std::size_t bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g GiB", static_cast<double>(bytes) / static_cast<double>(std::size_t{1} << 30));
-  return text;
-}
 
 TrialResult in_a_copy(const std::function<std::string()>& question, const TrialLimits& limits, const std::function<bool()>& give_up) {
   int ends[2];

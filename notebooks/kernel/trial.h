@@ -20,6 +20,4 @@ struct TrialResult {
 // The copy has only the calling thread. `give_up` is asked now and then; when it says so, the copy is ended.
 TrialResult in_a_copy(const std::function<std::string()>& question, const TrialLimits& limits, const std::function<bool()>& give_up);
 
-std::string tell_bytes(std::size_t bytes);  // "1.5 GiB"
-
 }  // namespace lockstep::kernel
