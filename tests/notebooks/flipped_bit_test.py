@@ -1,0 +1,25 @@
+"""The checks in notebooks compare distinct memory: one bit of one replica's copy is flipped, and each of them must notice.
+
+Without data sets, so that it is quick; a notebook ends at the cell that fails.
+"""
+import os
+import re
+import sys
+
+import notebooks_test
+
+# The variable whose bit is flipped, on replica 1 after step 1.
+NOTEBOOKS = {"00-start-here": "conv2d/kernel", "mnist": "dense/kernel", "reuters": "embedding/embeddings", "cats-vs-dogs": "Conv1/kernel",
+             "colab": "dense/kernel"}
+NOTICED = r"replicas are bit-identical|replicas differ|replica 1 differs"
+
+missed = []
+notebooks_test.forget_data()
+for name, variable in NOTEBOOKS.items():
+    os.environ["LOCKSTEP_FLIP_BIT"] = f"replica=1,variable={variable},step=1"
+    _, problem = notebooks_test.execute(name + ".ipynb")
+    found = re.search(NOTICED, problem or "")
+    print(f"{name}: {found.group(0) if found else 'NOT NOTICED: ' + (problem or 'it ran to its end')[-1500:]}")
+    if not found:
+        missed.append(name)
+sys.exit(1 if missed else 0)
