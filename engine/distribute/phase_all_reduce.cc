@@ -95,7 +95,7 @@ void MirroredStep::all_reduce() {
     for (std::size_t r = 0; r < spans.size(); ++r) {
       const std::int64_t bytes =
           exchange != nullptr ? traffic.bytes / state.replicas() : static_cast<std::int64_t>(participants.front().buffer.bytes());
-      const std::string* algorithm = tracer->text(exchange != nullptr ? "rows in use, gathered" : state.cross_device_ops->name());
+      const std::string* algorithm = tracer->text(exchange != nullptr ? exchange->name() : state.cross_device_ops->name());
       spans[r]->facts = {explain_bucket,
                          {static_cast<std::int64_t>(b), bytes, Facts::from(algorithm), traffic.messages, traffic.bytes,
                           gradients ? Facts::from(tracer->text(state.bucket_contents[b])) : 0, traffic.results[r]}};

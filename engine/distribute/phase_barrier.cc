@@ -140,6 +140,7 @@ std::uint64_t MirroredStep::State::require_mirrored(Phase phase) {
 
 std::vector<std::uint64_t> MirroredStep::checksums() {
   std::vector<std::uint64_t> words;
+  if (!state_->mirrored) replicate();
   const Watching watching;
   state_->guarded([&] {
     state_->wait_for_gpus(Phase::barrier);
@@ -157,7 +158,7 @@ void MirroredStep::barrier() {
   const std::int64_t arrived_ns = state.tracer != nullptr ? state.tracer->now_ns() : 0;
   state.count_times();
   std::vector<std::uint64_t> words;
-  if (state.options.check_mirrored) words.assign(state.parts.size(), state.require_mirrored(Phase::barrier));
+  if (state.options.check_mirrored) words.assign(state.one_copy ? 1 : state.parts.size(), state.require_mirrored(Phase::barrier));
   if (!state.tracer) return;
   state.trace_figures_of_step();
   if (state.inspecting && words.empty())

@@ -1,8 +1,8 @@
 // Phase 1, replicate: variables, optimizer slots and state of replica 0 are copied to every other replica, bit for bit.
 //
-// It runs when a model is made or its weights are set; from then on the replicas stay equal because they apply the same update to the
-// same sum. Where they share one copy there is only their state to copy. (A trained step marks the phase in the trace all the same: the
-// copies are there, nothing moves.)
+// It runs before the first use of a model, and again after its weights were set; from then on the replicas stay equal because they apply
+// the same update to the same sum. Where they share one copy there is only their state to copy. (A trained step marks the phase in the
+// trace all the same: the copies are there, nothing moves.)
 #include "host_clock.h"
 #include "lockstep/error.h"
 #include "mirrored_step_state.h"
@@ -21,6 +21,12 @@ void explain_traffic(const Facts::Numbers& numbers, Span& span) {
 }
 
 }  // namespace
+
+// All workers take part in a copy, and the next use may be a prediction that one of them makes by itself.
+void MirroredStep::variables_changed() {
+  state_->mirrored = false;
+  if (state_->place().workers > 1) replicate();
+}
 
 void MirroredStep::replicate() {
   State& state = *state_;

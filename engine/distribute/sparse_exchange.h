@@ -39,6 +39,7 @@ class SparseExchange {
   // For the step that begins: finds the rows in use; true when they shall be gathered.
   bool begin(const Array& x, const std::vector<Shard>& shards);
   bool gathers() const { return gathers_; }
+  const char* name() const { return one_card_ ? "rows in use, added where they are" : "rows in use, gathered"; }
   // The lists of rows to a replica's GPU, on its compute stream. Called by the replica's own thread.
   void upload(int replica, const Deadline& deadline);
   // On the communication streams, behind what they wait for: gradients become their sums. One (rows, columns) tensor a replica.

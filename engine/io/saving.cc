@@ -88,7 +88,7 @@ void set_optimizer_state(const OptimizerState& state, MirroredStep& step, const 
     }
     ++trainable;
   }
-  step.replicate();
+  step.variables_changed();
   step.set_iterations(state.iterations);
   if (state.learning_rate.value_or(0) > 0 && !optimizer.follows_schedule()) optimizer.set_learning_rate(*state.learning_rate);
 }

@@ -207,7 +207,6 @@ class Training {
     impl_.tracer->set_inspected_steps(wanted.inspect_);
     impl_.tracer->set_samples_to_keep(wanted.samples_);
     impl_.step->set_tracer(impl_.tracer.get());
-    impl_.step->replicate();  // so that the trace begins where a mirrored program begins
   }
 
   void finish_trace() {

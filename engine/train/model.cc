@@ -197,7 +197,7 @@ void Model::set_weights(const std::vector<NamedArray>& weights) {
       throw Error("set_weights: \"" + weight.name + "\" has shape " + spec.shape.str() + ", not " + weight.values.shape().str());
     write(first, first.variables().variable(index), weight.values.data<float>());
   }
-  impl_->step->replicate();
+  impl_->step->variables_changed();
   impl_->fresh = false;
 }
 
@@ -218,7 +218,7 @@ void Model::Impl::rebuild_where_frozen() {
   graph.reset();
   make_step(sample);
   for (std::size_t i = 0; i < values.size(); ++i) step->replica(0).variables().write(static_cast<int>(i), values[i]);
-  step->replicate();
+  step->variables_changed();
 }
 
 void Model::Impl::build(const Shape& sample) {
@@ -251,7 +251,7 @@ void Model::Impl::initialize_variables() {
     const VariableSpec& spec = layout.specs()[i];
     write(first, first.variables().variable(static_cast<int>(i)), spec.initializer.values(spec.shape, options.seed, i).data());
   }
-  step->replicate();
+  step->variables_changed();
 }
 
 void Model::Impl::hand_over_training() { step->set_training(loss, optimizer, metrics, weighted_metrics); }

@@ -67,7 +67,7 @@ constexpr std::array<Watch, 4> kWatched = {
 Graph graph_of(const Case& what) {
   const std::vector<Layer> layers =
       what.words ? std::vector<Layer>{Embedding(50, 7), Flatten(), Dense(5)}
-                 : std::vector<Layer>{Conv2D(4, 3, "relu"), MaxPooling2D(2), BatchNormalization(), Flatten(), Dropout(0.3F), Dense(5)};
+                 : std::vector<Layer>{Conv2D(8, 3, "relu"), MaxPooling2D(2), BatchNormalization(), Flatten(), Dropout(0.3F), Dense(5)};
   std::vector<std::shared_ptr<LayerImpl>> implementations;
   for (const Layer& layer : layers) implementations.push_back(layer.impl());
   return Graph::chain(implementations, what.words ? Shape{6} : Shape{6, 6, 1});

@@ -74,7 +74,7 @@ function valueRows(message, held, gathered) {
       "tr", {class: total ? "total" : ""}, html("td", {}, name),
       (values || Array(3).fill(null)).slice(0, 3).map((x) => html("td", {class: "n mono value"}, value(x))));
   if (!message.args.values) return null;
-  if (gathered && !adds) return html("table", {style: {"margin-top": "6px"}}, row("from " + from[0], message.args.values));
+  if (gathered) return html("table", {style: {"margin-top": "6px"}}, row("from " + from[0], message.args.values));
   return html(
       "table", {style: {"margin-top": "6px"}},
       adds ? [row("replica " + to, own), from.map((one) => row("+ from " + one, held[one][chunk].values)), row("= sum", message.args.values, true)] :
@@ -97,7 +97,8 @@ function allReducePanel(step) {
   const outcome = having.length < replicas.length ?
       `Replica ${listed(having)} has the sum. The others do not get it: they need only the weights that are made from it.` :
       "Every replica has the sum, the same on each.";
-  const bucket = whole.args.bucket, rounds = roundsOf(step, bucket), gathered = String(whole.args.algorithm).startsWith("rows in use");
+  const bucket = whole.args.bucket, rounds = roundsOf(step, bucket), algorithm = String(whole.args.algorithm);
+  const rows = algorithm.startsWith("rows in use"), gathered = algorithm === "rows in use, gathered";
   const chunks = rounds.length ? rounds[0][0].args.chunks : 1, n = replicas.length;
   const columns = gathered ? 1 : n, square = n > 4 ? 8 : 12;
   const width = 560, height = n === 2 ? 190 : 270, spot = placeReplicas(rounds, width, height);
@@ -158,10 +159,10 @@ function allReducePanel(step) {
       "div", {class: "panel"},
       words(
           "4  All-reduce",
-          gathered ?
-              "Only the rows that the samples name have a gradient. " +
-                  (ONE_COPY ? "Replica " + replicas[0] + " adds those rows of all others to its own." :
-                              "Replicas exchange those rows, and each adds them up in the same order.") :
+          rows ? "Only the rows that the samples name have a gradient. " +
+                  (gathered     ? "Replicas exchange those rows, and each adds them up in the same order." :
+                       ONE_COPY ? "Replica " + replicas[0] + " adds those rows of all others to its own; the sum is not sent back." :
+                                  "Replica " + replicas[0] + " adds those rows of all others to its own, and each of them copies the sum's rows.") :
               sentences[whole.args.algorithm] || "Gradients are summed over the replicas.",
           variables.slice(0, 3).join(", ") + (variables.length > 3 ? " and " + (variables.length - 3) + " more" : ""),
           [
@@ -246,8 +247,9 @@ function allReducePanel(step) {
       }
       const first = round.find((message) => message.args.values) || round[0];
       const {from, to, chunk, adds} = first.args, sender = from[0];
-      const what = gathered && adds ? `replica ${to} adds the rows of replica ${sender} to its own.` :
+      const what = rows && adds ? `replica ${to} adds the rows of replica ${sender} to its own.` :
           gathered        ? `replica ${to} gets the rows of replica ${sender}.` :
+          rows            ? `replica ${to} copies the sum's rows from replica ${sender}.` :
           from.length > 1 ? `replica ${to} adds what replicas ${listed(from)} have to its own, all in one pass.` :
           chunks > 1      ? `replica ${to} gets ${adds ? "" : "the finished "}chunk ${chunk} from replica ${sender} and ${
                                 adds ? "adds it to its own" : "keeps it"}.` :
