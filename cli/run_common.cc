@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -21,7 +23,23 @@
 namespace lockstep::cli {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;  // the signal's number
+volatile std::sig_atomic_t interrupted = 0;   // the signal's number
+std::atomic<std::int64_t> interrupted_at{0};  // in milliseconds
+
+// The first signal is a request, a later one an end. A terminal and the process that started this worker may both pass on the same Ctrl-C.
+void on_signal(int number) {
+  constexpr std::int64_t kSameMs = 500, kMs = 1000, kNsInMs = 1000000;
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const std::int64_t ms = now.tv_sec * kMs + now.tv_nsec / kNsInMs;
+  if (interrupted == 0) {
+    interrupted = number;
+    interrupted_at = ms;
+  } else if (ms - interrupted_at > kSameMs) {
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+  }
+}
 
 // Ctrl-C, SIGTERM and SIGHUP end training after the batch; a second one ends the program.
 class InterruptGuard {
@@ -29,10 +47,7 @@ class InterruptGuard {
   InterruptGuard() {
     interrupted = 0;
     for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      previous_[i] = std::signal(kSignals[i], [](int number) {
-        interrupted = number;
-        std::signal(number, SIG_DFL);
-      });
+      previous_[i] = std::signal(kSignals[i], on_signal);
       if (kSignals[i] == SIGHUP && previous_[i] == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // nohup
     }
   }

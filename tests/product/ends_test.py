@@ -29,6 +29,15 @@ def signals(folder, data):
         check(f"Stopped by {'Ctrl-C' if which == signal.SIGINT else name}" in rest and f"Saved {file}" in rest, f"{name}: says that and where it saved")
         more = run("run", "mnist", "--epochs", "1", "--batch", "64", "--load", file, folder=folder, data=data)
         check(more.returncode == 0 and "begins anew" not in more.stdout, f"{name}: the file goes on where it was")
+    # Ctrl-C in a terminal reaches the workers twice: from the terminal, and from the process that started them.
+    process = subprocess.Popen([PROGRAM, "run", "mnist", "--workers", "2", "--epochs", "100000", "--save", "w.keras"], cwd=folder, env=environment(data),
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    for line in process.stdout:
+        if line.startswith("Epoch 3/"):
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    rest, _ = process.communicate(timeout=DEADLINE)
+    check(process.returncode == 130 and "Saved w.keras" in rest, f"Ctrl-C with --workers: saves (code {process.returncode}) {rest[:80]}")
     nohup = subprocess.Popen([PROGRAM, "run", "mnist", "--epochs", "30", "--json"], cwd=folder, env=environment(data), stdout=subprocess.PIPE,
                              text=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     nohup.stdout.readline()
