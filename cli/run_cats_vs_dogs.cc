@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "run_common.h"
+#include "workers.h"
 
 namespace lockstep::cli {
 namespace {
@@ -107,7 +108,7 @@ int run_feature_extraction(const RunOptions& options) {
   const double alpha = options.alpha > 0 ? options.alpha : 1;
   const int image = options.image > 0 ? options.image : kImage;
   const CatsVsDogs data = load_cats_vs_dogs(CatsVsDogsOptions().image_size(image, image).scale(1 / 127.5F, -1));
-  const Strategy strategy = make_strategy(options);
+  const Strategy strategy = make_strategy(options, [&] { return fingerprint(data.train); });
   const Dataset train_photos = part_of(options, data.train), validation_photos = part_of(options, data.validation);
   say(options, data, train_photos.cardinality(), validation_photos.cardinality(), strategy);
 
@@ -146,7 +147,7 @@ int run_cats_vs_dogs(const RunOptions& options) {
   const CatsVsDogs data = load_cats_vs_dogs(CatsVsDogsOptions().image_size(recipe.image, recipe.image));
   RunOptions with_memory = options;
   with_memory.usual_limit_mib = recipe.memory_limit_mib;
-  const Strategy strategy = make_strategy(with_memory);
+  const Strategy strategy = make_strategy(with_memory, [&] { return fingerprint(data.train); });
   const Dataset photos = part_of(options, data.train), validation = part_of(options, data.validation);
   say(options, data, photos.cardinality(), validation.cardinality(), strategy);
 

@@ -200,7 +200,7 @@ void report(const RunOptions& options, const Model& model, const History& histor
 namespace {
 
 // Workers on one machine share its GPUs where there are enough of them; else each takes what it sees, and NCCL decides.
-Strategy strategy_of_workers(const RunOptions& options) {
+Strategy strategy_of_workers(const RunOptions& options, const DataFingerprint& data) {
   if (options.logical > 0) throw Error("--logical splits a GPU of one process; with several workers give each GPUs of its own (--gpus)");
   if (!options.all_reduce.empty() && options.all_reduce != "nccl") throw Error("several workers are connected by NCCL: --all-reduce nccl");
   std::vector<GpuId> gpus = list_gpus();
@@ -209,7 +209,7 @@ Strategy strategy_of_workers(const RunOptions& options) {
   const int wanted = options.gpus > 0 ? options.gpus : std::max(1, present / here.count);
   const int first = present >= wanted * here.count ? wanted * here.index : 0;
   if (first + wanted > present) throw Error(fmt::format("--gpus {}: this machine has {}", wanted, present));
-  return MultiWorkerMirroredStrategy(std::vector<GpuId>(gpus.begin() + first, gpus.begin() + first + wanted));
+  return MultiWorkerMirroredStrategy(std::vector<GpuId>(gpus.begin() + first, gpus.begin() + first + wanted), in_common(options, data()));
 }
 
 // One replica and nothing to sum: what the others are compared with.
@@ -221,7 +221,7 @@ Strategy one_device(const RunOptions& options) {
 
 }  // namespace
 
-Strategy make_strategy(const RunOptions& options) {
+Strategy make_strategy(const RunOptions& options, const DataFingerprint& data) {
   if (!options.flip_bit.empty()) setenv("LOCKSTEP_FLIP_BIT", options.flip_bit.c_str(), 1);
   if (options.strategy == "one-device") return one_device(options);
   // A virtual machine has as many GPUs as it is told before its first use; real ones do not look at this.
@@ -231,7 +231,7 @@ Strategy make_strategy(const RunOptions& options) {
     throw Error("--strategy multi-worker: start the workers with --workers 2, or with mpirun");
   if (workers && options.strategy == "mirrored")
     throw Error("--strategy mirrored is for one process; several workers: --strategy multi-worker");
-  if (workers) return strategy_of_workers(options);
+  if (workers) return strategy_of_workers(options, data);
   if (!options.devices.empty()) return MirroredStrategy(options.devices, chosen(options));
   std::vector<GpuId> gpus = list_gpus();
   if (options.gpus > static_cast<int>(gpus.size()))

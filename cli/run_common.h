@@ -9,7 +9,9 @@
 namespace lockstep::cli {
 
 // The GPUs that were asked for; one GPU alone is split into two logical ones, and that is said.
-Strategy make_strategy(const RunOptions& options);
+// Several workers compare their data, by the fingerprint; it is asked for only then.
+using DataFingerprint = std::function<std::string()>;
+Strategy make_strategy(const RunOptions& options, const DataFingerprint& data);
 
 // Samples of all replicas in a step: --batch, or --batch-per-replica (else the workload's own) for each.
 std::int64_t global_batch(const RunOptions& options, const Strategy& strategy, std::int64_t per_replica);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "run_common.h"
+#include "workers.h"
 
 namespace lockstep::cli {
 namespace {
@@ -26,7 +27,7 @@ void use_a_tenth(Mnist& data) {
 
 int run_mnist(const RunOptions& options) {
   Mnist data = load_mnist();
-  const Strategy strategy = make_strategy(options);
+  const Strategy strategy = make_strategy(options, [&] { return fingerprint({data.x_train, data.y_train, data.x_test, data.y_test}); });
   if (options.quick) use_a_tenth(data);
   const int epochs = options.epochs > 0 ? options.epochs : options.quick ? 1 : kEpochs;
   if (options.json)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "run_common.h"
+#include "workers.h"
 
 namespace lockstep::cli {
 namespace {
@@ -30,10 +31,10 @@ Sequential make_model(const RunOptions& options) {
 
 int run_reuters(const RunOptions& options) {
   const Reuters data = load_reuters();
-  const Strategy strategy = make_strategy(options);
   const auto part = [&](const Array& array) { return options.quick ? a_tenth(array) : array; };
   const Array x_train = part(pad_sequences(data.x_train, kSteps)), x_test = part(pad_sequences(data.x_test, kSteps));
   const Array y_train = part(data.y_train), y_test = part(data.y_test);
+  const Strategy strategy = make_strategy(options, [&] { return fingerprint({x_train, y_train, x_test, y_test}); });
   if (options.json)
     say_source(data.source, false);
   else

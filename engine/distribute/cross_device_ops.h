@@ -103,6 +103,10 @@ class CrossDeviceOps {
   virtual std::vector<std::uint64_t> gather(const std::vector<std::uint64_t>& rows, std::size_t /*width*/, const Deadline& /*deadline*/) {
     return rows;
   }
+  // Each buffer has a place of `share` elements for every replica of all workers, and its own is filled; afterwards all are.
+  virtual Traffic all_gather(const std::vector<Participant>& /*participants*/, std::int64_t /*share*/) {
+    throw Error(name() + ": rows are gathered over workers, and there is one.");
+  }
   virtual void check() {}  // throws when another worker is lost
   virtual void abort() {}  // nothing more will be reduced: lets go of whoever waits
 

@@ -79,12 +79,13 @@ MirroredStep::State::State(const Graph& graph_, std::vector<LogicalGpu*> gpus_, 
   segment_ends.resize(last_variable.size());
   for (std::size_t v = 0; v < last_variable.size(); ++v) segment_ends[v] = last_variable[v] >= 0 && many;
   exchanges.resize(buckets.size());
-  for (std::size_t i = 0; i < graph.nodes().size() && gpus.size() > 1 && place().workers == 1; ++i) {
+  for (std::size_t i = 0; i < graph.nodes().size() && many; ++i) {
     if (graph.nodes()[i].inputs != std::vector<int>{-1}) continue;  // rows are known where they are the model's input
     for (std::size_t b = 0; b < buckets.size(); ++b) {
       if (buckets[b].sparse < 0 || buckets[b].sparse != graph.first_variable(static_cast<int>(i))) continue;
       const Shape& table = graph.layout().specs()[static_cast<std::size_t>(buckets[b].sparse)].shape;
-      exchanges[b] = std::make_unique<SparseExchange>(gpus, table, options.sparse_gradients, one_copy);
+      exchanges[b] = place().workers > 1 ? std::make_unique<SparseExchange>(gpus, table, options.sparse_gradients, *cross_device_ops)
+                                         : std::make_unique<SparseExchange>(gpus, table, options.sparse_gradients, one_copy);
     }
   }
   for (std::size_t r = 0; r < gpus.size(); ++r) {

@@ -1,6 +1,8 @@
 #include "multi_worker_all_reduce.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "check.h"
 #include "lockstep/error.h"
@@ -13,8 +15,24 @@ MultiWorkerAllReduceOps::~MultiWorkerAllReduceOps() {
   if (good) part_from_workers();
 }
 
-void MultiWorkerAllReduceOps::require(ncclResult_t status, const char* what, ncclComm_t communicator) {
+// NCCL may still be at work when a call returns: then it is asked until it is done, another worker has gone or the deadline has passed.
+void MultiWorkerAllReduceOps::require(ncclResult_t status, const char* what, const Deadline& deadline) {
+  for (std::size_t c = 0; c < communicators_.size() && (status == ncclSuccess || status == ncclInProgress);) {
+    LOCKSTEP_CHECK(ncclCommGetAsyncError(communicators_[c], &status));
+    if (status == ncclSuccess) ++c;
+    if (status != ncclInProgress) continue;
+    if (agreement_.lines) agreement_.lines->require_all();
+    if (deadline.passed()) {
+      abort();
+      const char* text = ncclGetLastError(nullptr);
+      throw Error("Worker " + std::to_string(agreement_.place.worker) + ": " + what +
+                  " was not done before the deadline (LOCKSTEP_DEADLINE): " +
+                  (text != nullptr && *text != '\0' ? text : "another worker does not answer") + ".");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   if (status == ncclSuccess) return;
+  ncclComm_t communicator = communicators_.empty() ? nullptr : communicators_.front();
   const char* text = ncclGetLastError(communicator);
   lost_ = std::string(what) + ": " + (text != nullptr && *text != '\0' ? text : ncclGetErrorString(status));
   throw Error("Worker " + std::to_string(agreement_.place.worker) + ": NCCL could not go on with " + lost_ + ".");
@@ -34,18 +52,21 @@ void MultiWorkerAllReduceOps::prepare(const std::vector<LogicalGpu*>& gpus, std:
     cards.push_back(gpu->physical());
   }
   gpus_ = gpus;
-  std::vector<ncclComm_t> fresh(gpus.size());
+  communicators_.resize(gpus.size());
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;  // or a worker that never comes would be waited for without an end
   LOCKSTEP_CHECK(ncclGroupStart());
   ncclResult_t first = ncclSuccess;
   for (std::size_t r = 0; r < gpus.size(); ++r) {
     const DeviceGuard guard(gpus[r]->physical());
-    const ncclResult_t status =
-        ncclCommInitRank(&fresh[r], agreement_.place.replicas, agreement_.id, agreement_.place.first_replica + static_cast<int>(r));
-    if (first == ncclSuccess) first = status;
+    const ncclResult_t status = ncclCommInitRankConfig(&communicators_[r], agreement_.place.replicas, agreement_.id,
+                                                       agreement_.place.first_replica + static_cast<int>(r), &config);
+    if (first == ncclSuccess && status != ncclInProgress) first = status;
   }
   const ncclResult_t end = ncclGroupEnd();
-  require(first != ncclSuccess ? first : end, "connecting the workers", nullptr);
-  communicators_ = fresh;
+  if (first != ncclSuccess) communicators_.clear();
+  require(first != ncclSuccess ? first : end, "connecting the workers", Deadline(agreement_.deadline_seconds));
+  if (agreement_.lines) agreement_.lines->connected();
 }
 
 Traffic MultiWorkerAllReduceOps::all_reduce(const std::vector<Participant>& participants) {
@@ -60,7 +81,7 @@ Traffic MultiWorkerAllReduceOps::all_reduce(const std::vector<Participant>& part
     ncclAllReduce(participant.buffer.raw(), participant.buffer.raw(), static_cast<std::size_t>(elements), ncclFloat32, ncclSum,
                   communicators_[r], participant.stream->get());
   }
-  require(ncclGroupEnd(), "an all-reduce", communicators_.front());
+  require(ncclGroupEnd(), "an all-reduce", Deadline(agreement_.deadline_seconds));
   const auto here = static_cast<std::int64_t>(participants.size());
   const auto bytes = static_cast<std::int64_t>(participants.front().buffer.bytes());
   return {here, 2 * (n - 1) * bytes * here / n, std::vector<std::int64_t>(participants.size(), bytes)};
@@ -77,12 +98,27 @@ Traffic MultiWorkerAllReduceOps::broadcast(const std::vector<Participant>& parti
     ncclBroadcast(participant.buffer.raw(), participant.buffer.raw(), bytes / sizeof(float), ncclFloat32, 0, communicators_[r],
                   participant.stream->get());
   }
-  require(ncclGroupEnd(), "a broadcast", communicators_.front());
+  require(ncclGroupEnd(), "a broadcast", Deadline(agreement_.deadline_seconds));
   const auto here = static_cast<std::int64_t>(participants.size());
   Traffic traffic{here, here * static_cast<std::int64_t>(bytes), {}};
   for (std::size_t r = agreement_.place.first_replica == 0 ? 1 : 0; r < participants.size(); ++r)
     traffic.put(r, static_cast<std::int64_t>(bytes));
   return traffic;
+}
+
+Traffic MultiWorkerAllReduceOps::all_gather(const std::vector<Participant>& participants, std::int64_t share) {
+  check();
+  ncclGroupStart();
+  for (std::size_t r = 0; r < participants.size(); ++r) {
+    const Participant& participant = participants[r];
+    const DeviceGuard guard(participant.gpu->physical());
+    const float* own = participant.buffer.f32() + (agreement_.place.first_replica + static_cast<std::int64_t>(r)) * share;
+    ncclAllGather(own, participant.buffer.raw(), static_cast<std::size_t>(share), ncclFloat32, communicators_[r],
+                  participant.stream->get());
+  }
+  require(ncclGroupEnd(), "gathering rows", Deadline(agreement_.deadline_seconds));
+  const auto here = static_cast<std::int64_t>(participants.size());
+  return {here * (agreement_.place.replicas - 1), here * (agreement_.place.replicas - 1) * share * 4, {}};
 }
 
 std::vector<std::uint64_t> MultiWorkerAllReduceOps::gather(const std::vector<std::uint64_t>& rows, std::size_t width,
@@ -109,7 +145,7 @@ std::vector<std::uint64_t> MultiWorkerAllReduceOps::gather(const std::vector<std
     auto* words = words_[r].data<std::uint64_t>();
     ncclAllGather(words, words + width, width, ncclUint64, communicators_[r], gpus_[r]->communication().get());
   }
-  require(ncclGroupEnd(), "gathering totals", communicators_.front());
+  require(ncclGroupEnd(), "gathering totals", deadline);
   for (LogicalGpu* gpu : gpus_) {
     Event done(gpu->physical());
     done.record(gpu->communication());

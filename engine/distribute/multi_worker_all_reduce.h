@@ -17,7 +17,7 @@ namespace lockstep {
 
 class MultiWorkerAllReduceOps : public CrossDeviceOps {
  public:
-  explicit MultiWorkerAllReduceOps(Agreement agreement) : agreement_(agreement) {}
+  explicit MultiWorkerAllReduceOps(Agreement agreement) : agreement_(std::move(agreement)) {}
   ~MultiWorkerAllReduceOps() override;
   MultiWorkerAllReduceOps(const MultiWorkerAllReduceOps&) = delete;
   MultiWorkerAllReduceOps& operator=(const MultiWorkerAllReduceOps&) = delete;
@@ -28,12 +28,13 @@ class MultiWorkerAllReduceOps : public CrossDeviceOps {
   void prepare(const std::vector<LogicalGpu*>& gpus, std::int64_t elements) override;
 
   WorkerPlace place(int /*here*/) const override { return agreement_.place; }
+  Traffic all_gather(const std::vector<Participant>& participants, std::int64_t share) override;
   std::vector<std::uint64_t> gather(const std::vector<std::uint64_t>& rows, std::size_t width, const Deadline& deadline) override;
   void check() override;
   void abort() override;
 
  private:
-  void require(ncclResult_t status, const char* what, ncclComm_t communicator);
+  void require(ncclResult_t status, const char* what, const Deadline& deadline);
 
   Agreement agreement_;
   std::vector<LogicalGpu*> gpus_;

@@ -67,15 +67,12 @@ std::vector<Shard> MirroredStep::shard(const Array& x, const Array& y) {
   check_batch(x, y, state.weights, state.graph, state.loss.get());
   // Every worker sees the whole global batch and takes its replicas' shards of it; predictions it makes by itself, for all samples.
   const WorkerPlace place = state.place();
-  if (y.empty() || place.workers == 1) {
-    state.shards = cut_batch(x.samples(), state.replicas());
-  } else {
-    const std::vector<Shard> all = cut_batch(x.samples(), place.replicas);
-    state.shards.assign(all.begin() + place.first_replica, all.begin() + place.first_replica + state.replicas());
-  }
+  const std::vector<Shard> all = cut_batch(x.samples(), y.empty() ? state.replicas() : place.replicas);
+  const auto here = all.begin() + (y.empty() ? 0 : place.first_replica);
+  state.shards.assign(here, here + state.replicas());
   if (state.mode == Mode::training)
     for (const auto& exchange : state.exchanges)
-      if (exchange) exchange->begin(x, state.shards);
+      if (exchange) exchange->begin(x, all);
 
   const auto one_replica = [&state](int r) {
     ReplicaPart& part = state.parts[static_cast<std::size_t>(r)];

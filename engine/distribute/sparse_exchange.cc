@@ -69,19 +69,32 @@ bool gathering_is_less(std::int64_t replicas, std::int64_t most, std::int64_t ro
 }
 
 SparseExchange::SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how, bool to_first)
-    : rows_(table.size() / table[-1]), columns_(table[-1]), how_(how), to_first_(to_first), one_card_(true) {
+    : rows_(table.size() / table[-1]),
+      columns_(table[-1]),
+      how_(how),
+      to_first_(to_first),
+      one_card_(true),
+      replicas_(static_cast<std::int64_t>(gpus.size())) {
   for (LogicalGpu* gpu : gpus) {
     parts_.emplace_back(gpu);
     one_card_ = one_card_ && gpu->physical() == gpus.front()->physical();
   }
 }
 
+SparseExchange::SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how, CrossDeviceOps& ops)
+    : SparseExchange(gpus, table, how) {
+  const WorkerPlace place = ops.place(static_cast<int>(gpus.size()));
+  across_ = &ops;
+  one_card_ = false;
+  replicas_ = place.replicas;
+  first_replica_ = place.first_replica;
+}
+
 bool SparseExchange::begin(const Array& x, const std::vector<Shard>& shards) {
   gathers_ = false;
-  if (how_ == SparseGradients::dense || parts_.size() < 2) return false;
+  if (how_ == SparseGradients::dense || replicas_ < 2) return false;
   in_use_ = rows_in_use(x, shards, !one_card_);
-  const auto replicas = static_cast<std::int64_t>(parts_.size());
-  gathers_ = how_ == SparseGradients::gathered || gathering_is_less(replicas, in_use_.most, rows_, columns_);
+  gathers_ = how_ == SparseGradients::gathered || gathering_is_less(replicas_, in_use_.most, rows_, columns_);
   return gathers_;
 }
 
@@ -92,17 +105,16 @@ Tensor SparseExchange::list(const Part& part, std::int64_t first, std::int64_t c
 void SparseExchange::upload(int replica, const Deadline& deadline) {
   if (!gathers_ || (to_first_ && replica == 0)) return;
   Part& part = parts_[static_cast<std::size_t>(replica)];
-  const std::vector<std::int32_t>& own = in_use_.by_replica[static_cast<std::size_t>(replica)];
+  const std::vector<std::int32_t>& own = in_use_.by_replica[static_cast<std::size_t>(first_replica_ + replica)];
   std::vector<std::int32_t> lists = one_card_ && replica == 0 ? in_use_.all : own;
-  const auto replicas = static_cast<std::int64_t>(parts_.size());
-  const std::int64_t most_ever = std::max(in_use_.most, std::min(4 * in_use_.most, 2 * rows_ * columns_ / (replicas * (columns_ + 1))));
-  const std::int64_t rows_ever = std::min(rows_, replicas * most_ever);
+  const std::int64_t most_ever = std::max(in_use_.most, std::min(4 * in_use_.most, 2 * rows_ * columns_ / (replicas_ * (columns_ + 1))));
+  const std::int64_t rows_ever = std::min(rows_, replicas_ * most_ever);
   std::int64_t ever = replica == 0 ? rows_ever : most_ever;
   if (!one_card_) {
     lists.resize(static_cast<std::size_t>(in_use_.most), -1);
     lists.insert(lists.end(), in_use_.all.begin(), in_use_.all.end());
     lists.insert(lists.end(), in_use_.positions.begin(), in_use_.positions.end());
-    ever = most_ever + rows_ever * (1 + replicas);
+    ever = most_ever + rows_ever * (1 + replicas_);
   }
   // With room for batches of four times as many rows, where those would still be gathered: a warm step allocates nothing.
   const auto reserve = [&](Buffer& buffer, std::int64_t now, std::int64_t largest, const char* what) {
@@ -115,7 +127,7 @@ void SparseExchange::upload(int replica, const Deadline& deadline) {
   };
   const auto count = static_cast<std::int64_t>(lists.size());
   reserve(part.lists, count, ever, "the rows in use");
-  if (!one_card_) reserve(part.packed, replicas * in_use_.most * columns_, replicas * most_ever * columns_, "rows from all replicas");
+  if (!one_card_) reserve(part.packed, replicas_ * in_use_.most * columns_, replicas_ * most_ever * columns_, "rows from all replicas");
   auto* pinned = part.staging.next(lists.size() * sizeof(std::int32_t), deadline);
   std::memcpy(pinned, lists.data(), lists.size() * sizeof(std::int32_t));
   const OpContext context{part.gpu, &part.gpu->compute(), {}};
@@ -130,23 +142,39 @@ Tensor SparseExchange::packed(const Part& on, std::size_t replica) const {
 
 // Adds what all replicas packed, in their order.
 void SparseExchange::merge(Part& reader, const Tensor& gradient) {
-  const auto replicas = static_cast<std::int64_t>(parts_.size());
   const OpContext context{reader.gpu, &reader.gpu->communication(), {}};
-  ops::merge_rows(context, Tensor(reader.packed.raw(), {replicas, in_use_.most, columns_}), list(reader, in_use_.most, rows()),
-                  list(reader, in_use_.most + rows(), rows() * replicas), gradient);
+  ops::merge_rows(context, Tensor(reader.packed.raw(), {replicas_, in_use_.most, columns_}), list(reader, in_use_.most, rows()),
+                  list(reader, in_use_.most + rows(), rows() * replicas_), gradient);
+}
+
+// Every replica's rows, to its own place among all.
+void SparseExchange::pack(const std::vector<Tensor>& gradients) {
+  for (std::size_t r = 0; r < parts_.size(); ++r) {
+    Part& part = parts_[r];
+    const OpContext context{part.gpu, &part.gpu->communication(), {}};
+    ops::pack_rows(context, gradients[r], list(part, 0, in_use_.most), packed(part, static_cast<std::size_t>(first_replica_) + r));
+    part.packed_ready.record(part.gpu->communication());
+  }
+}
+
+Traffic SparseExchange::run_across_workers(const std::vector<Tensor>& gradients) {
+  pack(gradients);
+  const std::int64_t share = in_use_.most * columns_;
+  std::vector<Participant> participants;
+  for (const Part& part : parts_)
+    participants.push_back({part.gpu, &part.gpu->communication(), Tensor(part.packed.raw(), {replicas_ * share})});
+  const Traffic traffic = across_->all_gather(participants, share);
+  for (std::size_t r = 0; r < parts_.size(); ++r) merge(parts_[r], gradients[r]);
+  return traffic;
 }
 
 Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher* watcher) {
+  if (across_ != nullptr) return run_across_workers(gradients);
   if (one_card_) return run_on_one_card(gradients, watcher);
   Traffic traffic;
   const auto replicas = static_cast<int>(parts_.size());
   const std::int64_t bytes = in_use_.most * columns_ * 4;
-  for (std::size_t r = 0; r < parts_.size(); ++r) {
-    Part& part = parts_[r];
-    const OpContext context{part.gpu, &part.gpu->communication(), {}};
-    ops::pack_rows(context, gradients[r], list(part, 0, in_use_.most), packed(part, r));
-    part.packed_ready.record(part.gpu->communication());
-  }
+  pack(gradients);
   for (std::size_t to = 0; to < parts_.size(); ++to) {
     Part& reader = parts_[to];
     Stream& stream = reader.gpu->communication();

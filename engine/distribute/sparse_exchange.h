@@ -3,7 +3,7 @@
 // Every replica packs the rows its samples name, sends them to all others, and adds what it got in the order of the replicas: the same
 // bits everywhere. The sum of two replicas has the bits of a dense all-reduce too; of more, another order of the same sum.
 // The host knows the rows: they are the numbers in x. On one card nothing is packed: replica 0 adds the others' rows where they are, in the
-// order of the replicas, and the others copy the rows of the sum: the bits that cards get.
+// order of the replicas, and the others copy the rows of the sum: the bits that cards get. Between workers NCCL carries what was packed.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,10 @@ class SparseExchange {
  public:
   // `to_first`: only replica 0 gets the sum; for replicas of one card that share a copy.
   SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how, bool to_first = false);
+  // With the replicas of other workers, which `ops` connects.
+  SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how, CrossDeviceOps& ops);
 
-  // For the step that begins: finds the rows in use; true when they shall be gathered.
+  // For the step that begins: finds the rows in use; true when they shall be gathered. The shards are those of all replicas, everywhere.
   bool begin(const Array& x, const std::vector<Shard>& shards);
   bool gathers() const { return gathers_; }
   const char* name() const { return one_card_ ? "rows in use, added where they are" : "rows in use, gathered"; }
@@ -58,11 +60,15 @@ class SparseExchange {
   Tensor list(const Part& part, std::int64_t first, std::int64_t count) const;
   Tensor packed(const Part& on, std::size_t replica) const;  // that replica's rows there
   void merge(Part& reader, const Tensor& gradient);
+  void pack(const std::vector<Tensor>& gradients);
+  Traffic run_across_workers(const std::vector<Tensor>& gradients);
   Traffic run_on_one_card(const std::vector<Tensor>& gradients, MessageWatcher* watcher);
 
   std::int64_t rows_, columns_;
   SparseGradients how_;
   bool to_first_, one_card_;
+  CrossDeviceOps* across_ = nullptr;           // null: all replicas are here
+  std::int64_t replicas_, first_replica_ = 0;  // of all workers; here
   std::deque<Part> parts_;
   RowsInUse in_use_;
   bool gathers_ = false;

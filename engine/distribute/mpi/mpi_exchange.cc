@@ -16,6 +16,10 @@ int lockstep_mpi_all_gather(int value, int* values) {
   return MPI_Allgather(&value, 1, MPI_INT, values, 1, MPI_INT, MPI_COMM_WORLD) == MPI_SUCCESS ? 0 : 1;
 }
 
+int lockstep_mpi_all_gather_bytes(const char* bytes, int count, char* all) {
+  return MPI_Allgather(bytes, count, MPI_CHAR, all, count, MPI_CHAR, MPI_COMM_WORLD) == MPI_SUCCESS ? 0 : 1;
+}
+
 int lockstep_mpi_broadcast(char* bytes, int count) { return MPI_Bcast(bytes, count, MPI_CHAR, 0, MPI_COMM_WORLD) == MPI_SUCCESS ? 0 : 1; }
 
 void lockstep_mpi_end() {

@@ -124,12 +124,14 @@ class MirroredStrategy : public Strategy {
 };
 
 // The same over several processes, on one machine or many: each brings its GPUs, and all run the same program on the same data. A global
-// batch is cut among the replicas of all of them; NCCL connects them. Started by `lockstep run --workers 2`, by `mpirun -n 2`, or by hand
-// with LOCKSTEP_WORKER, LOCKSTEP_WORKERS and LOCKSTEP_ADDRESS=host:port of worker 0. Started alone, it is one worker.
+// batch is cut among the replicas of all of them; NCCL connects them. Started by `lockstep run --workers 2`, by `mpirun -n 2`, or one by
+// one with LOCKSTEP_WORKER, LOCKSTEP_WORKERS, LOCKSTEP_ADDRESS=host:port of worker 0 and LOCKSTEP_SECRET. Started alone, it is one worker.
 class MultiWorkerMirroredStrategy : public Strategy {
  public:
   MultiWorkerMirroredStrategy();
-  explicit MultiWorkerMirroredStrategy(const std::vector<GpuId>& gpus);
+  // What else all workers must have in common, such as {{"seed", "3"}}: they compare it, and the program itself, when they meet.
+  using InCommon = std::vector<std::pair<std::string, std::string>>;
+  explicit MultiWorkerMirroredStrategy(const std::vector<GpuId>& gpus, const InCommon& in_common = {});
   static bool started_with_workers();  // whether this process was started as one of several
 };
 

@@ -230,9 +230,13 @@ Moment Executor::last_of(const Stream* stream) {
   return {const_cast<Stream*>(stream), stream->submitted};
 }
 
-void Executor::wait(const Moment& moment) {
+void Executor::wait_untimed(const Moment& moment) {
   sleep_until(moment);
   if (check_ != nullptr) check_->host_saw(moment);
+}
+
+void Executor::wait(const Moment& moment) {
+  wait_untimed(moment);
   if (ModelClock* const model = model_clock()) model->host_waits(moment);
 }
 
@@ -278,6 +282,10 @@ void Executor::wait_stream(Stream* stream) {
 
 void Executor::wait_device(int device) {
   for (const Moment& moment : pending_of_device(device, false)) wait(moment);
+}
+
+void Executor::wait_device_untimed(int device) {
+  for (const Moment& moment : pending_of_device(device, false)) wait_untimed(moment);
 }
 
 bool Executor::is_idle(Stream* stream) {

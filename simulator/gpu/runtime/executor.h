@@ -66,9 +66,11 @@ class Executor {
     return moment.stream == nullptr || moment.stream->completed.load(std::memory_order_acquire) >= moment.sequence;
   }
   void wait(const Moment& moment);
+  void wait_untimed(const Moment& moment);
   bool has_passed(const Moment& moment);  // as the host learns it
   void wait_stream(Stream* stream);       // the legacy stream: all blocking streams of its device too
   void wait_device(int device);
+  void wait_device_untimed(int device);  // the calling thread's modelled time stays what it is
   bool is_idle(Stream* stream);
 
   // Sticky errors.

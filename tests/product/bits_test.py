@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Bits that must not depend on how a run is spread, or on when it happens.
+
+bits_test.py PROGRAM workers    the same weights from --gpus n, --workers n and --workers 2 --gpus n/2
+bits_test.py PROGRAM traces     the same bytes from six traces in the model clock, for --gpus n and --logical n
+
+In small; LOCKSTEP_LONG=1: all workloads, 2 to 6 replicas (workers), 1 to 8 GPUs (traces). Exit code 77: no data (LOCKSTEP_DATA).
+"""
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+
+from workers_support import checksums, environment, small_mnist, small_photos
+
+PROGRAM = os.path.abspath(sys.argv[1])
+LONG = os.environ.get("LOCKSTEP_LONG") == "1"
+REUTERS = ["reuters", "--quick", "--batch", "96"]
+PHOTOS = ["cats-vs-dogs", "--image", "96", "--epochs", "1", "--batch", "12"]
+MNIST = ["mnist", "--epochs", "1", "--batch", "96"]
+TIMES = 6
+
+
+def run(words, data, **more):
+    return subprocess.Popen([PROGRAM, "run", *words, "--json"], env=environment(data, **more), stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def finish(process):
+    out, errors = process.communicate(timeout=3600)
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(process.args[1:])} ended with {process.returncode}:\n{errors}")
+    return out
+
+
+def ways_of(replicas):
+    ways = [["--gpus", str(replicas)], ["--workers", str(replicas)]]
+    if replicas % 2 == 0 and replicas > 2:
+        ways.append(["--workers", "2", "--gpus", str(replicas // 2)])
+    return ways
+
+
+def workers(data):
+    differ = 0
+    cases = [(REUTERS, n) for n in (range(2, 7) if LONG else (3, 4))] + [(PHOTOS, n) for n in (range(2, 7) if LONG else (3,))]
+    for words, replicas in cases:
+        results = {}
+        for way in ways_of(replicas):
+            sums = checksums(finish(run([*words, *way], data)))
+            assert len(sums) == replicas and len(set(sums)) == 1, (way, sums)
+            results[" ".join(way)] = sums[0]
+        same = len(set(results.values())) == 1
+        differ += not same
+        print(f"{words[0]}, {replicas} replicas: {results} {'the same' if same else 'DIFFER'}", flush=True)
+    return len(cases), differ
+
+
+def trace_of(folder, words, data, which):
+    """The runs of a case disturb each other, two at a time, with other numbers of threads."""
+    path = os.path.join(folder, f"{which}.json")
+    return path, run([*words, "--clock", "model", "--trace", path, "--trace-steps", "6"], data, LOCKSTEP_SIM_WORKERS=str(1 + which % 3))
+
+
+def traces(data):
+    differ = 0
+    cases = []
+    for words in (REUTERS, PHOTOS, MNIST):
+        counts = range(1, 9) if LONG else {"reuters": (2, 4), "cats-vs-dogs": (3,), "mnist": (3,)}[words[0]]
+        cases += [([*words, way, str(n)]) for n in counts for way in ("--gpus", "--logical") if LONG or n % 2 == 1 or way == "--gpus"]
+    for words in cases:
+        digests = []
+        with tempfile.TemporaryDirectory() as folder:
+            for first in range(0, TIMES, 2):
+                pair = [trace_of(folder, words, data, which) for which in (first, first + 1)]
+                for path, process in pair:
+                    finish(process)
+                    with open(path, "rb") as file:
+                        digests.append(hashlib.sha256(file.read()).hexdigest()[:12])
+        differ += len(set(digests)) != 1
+        print(f"{' '.join(words)}: {len(digests)} traces, {len(set(digests))} distinct", flush=True)
+    return len(cases), differ
+
+
+def main():
+    source = os.environ.get("LOCKSTEP_DATA", "")
+    if not os.path.isdir(os.path.join(source, "reuters")) or not os.path.isdir(os.path.join(source, "cats_vs_dogs", "train")):
+        print("skipped: LOCKSTEP_DATA names no folder with reuters and cats_vs_dogs")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as data:
+        small_mnist(os.path.join(data, "mnist"))
+        os.symlink(os.path.abspath(os.path.join(source, "reuters")), os.path.join(data, "reuters"))
+        small_photos(os.path.join(data, "cats_vs_dogs"), os.path.join(source, "cats_vs_dogs"))
+        cases, differ = {"workers": workers, "traces": traces}[sys.argv[2]](data)
+    print(f"{cases} cases, {differ} differ")
+    sys.exit(differ != 0)
+
+
+main()
