@@ -6,6 +6,7 @@
 
 #include "clang/Basic/LangOptions.h"
 #include "clang/Lex/Lexer.h"
+#include "headers.h"
 
 namespace lockstep::kernel {
 namespace {
@@ -352,10 +353,11 @@ class VariableText {
 // Writes pieces with the lines and columns they have in the cell.
 class Writer {
  public:
-  Writer(const std::string& code, std::string name, std::string space) : code_(code), name_(std::move(name)), space_(std::move(space)) {}
+  Writer(const std::string& code, std::string name, std::string space, UserHeaders& headers, int& names)
+      : code_(code), name_(std::move(name)), space_(std::move(space)), headers_(headers), names_(names) {}
 
-  std::string write(const std::vector<Piece>& pieces) {
-    marked_ = pieces.size() > 1;
+  std::string write(const std::vector<Piece>& pieces, bool marked) {
+    marked_ = marked;
     for (const Piece& piece : pieces) one(piece);
     return std::move(out_);
   }
@@ -364,8 +366,7 @@ class Writer {
   void one(const Piece& piece) {
     switch (piece.kind) {
       case Piece::Kind::directive:
-        copy(piece.begin, piece.end);
-        return;
+        return directive(piece);
       case Piece::Kind::plain:
         // In a block, so that the pragma is met before machine code is made: safe_points.h.
         if (piece.body) out_ += "extern \"C++\" {\n";
@@ -390,6 +391,13 @@ class Writer {
         body(piece.body_begin, piece.body_end);
         out_ += "}\n#pragma xcpp_piece\n";
     }
+  }
+
+  void directive(const Piece& piece) {
+    const std::optional<UserHeaders::Header> header = headers_.take(code_.substr(piece.begin, piece.end - piece.begin), name_);
+    if (!header) return copy(piece.begin, piece.end);
+    if (!header->guard.empty()) out_ += "#undef " + header->guard + "\n";
+    out_ += Writer(header->text, header->path, space_, headers_, names_).write(split_cell(header->text), false);
   }
 
   // What stands in a namespace of its own is wrapped there.
@@ -434,8 +442,9 @@ class Writer {
 
   const std::string& code_;
   std::string name_, space_, out_;
+  UserHeaders& headers_;
+  int& names_;
   bool marked_ = false;
-  int names_ = 0;
 };
 
 }  // namespace
@@ -445,8 +454,10 @@ std::vector<Piece> split_cell(const std::string& code) {
   return Splitter(code, words).split();
 }
 
-std::string rewrite_cell(const std::string& code, const std::string& name, const std::string& space) {
-  return Writer(code, name, space).write(split_cell(code));
+std::string rewrite_cell(const std::string& code, const std::string& name, const std::string& space, UserHeaders& headers) {
+  int names = 0;
+  const std::vector<Piece> pieces = split_cell(code);
+  return Writer(code, name, space, headers, names).write(pieces, pieces.size() > 1);
 }
 
 bool is_complete(const std::string& code) {

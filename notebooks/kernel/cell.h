@@ -10,6 +10,8 @@
 
 namespace lockstep::kernel {
 
+class UserHeaders;
+
 struct Piece {
   enum class Kind { directive, plain, statement, wrapped, space };  // space: a namespace, whose body is wrapped
   Kind kind = Kind::plain;
@@ -25,8 +27,8 @@ struct Piece {
 std::vector<Piece> split_cell(const std::string& code);
 
 // The cell for the compiler. `name` is what errors call the file, `space` the namespace of its declarations. Between pieces that run,
-// xcpp_kernel::mark(line) is called. The value of a last expression without semicolon is shown.
-std::string rewrite_cell(const std::string& code, const std::string& name, const std::string& space);
+// xcpp_kernel::mark(line) is called. The value of a last expression without semicolon is shown. Headers of the user's own are part of it.
+std::string rewrite_cell(const std::string& code, const std::string& name, const std::string& space, UserHeaders& headers);
 
 bool is_complete(const std::string& code);  // every bracket is closed
 std::string unclosed_bracket(const std::string& code);  // "3:14: error: this { is never closed", or nothing

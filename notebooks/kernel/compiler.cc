@@ -187,6 +187,7 @@ void Compiler::apply_settings(std::string& code) {
       if (auto folder = instance.getFileManager().getOptionalDirectoryRef(setting.argument)) {
         instance.getPreprocessor().getHeaderSearchInfo().AddSearchPath(
             clang::DirectoryLookup(*folder, clang::SrcMgr::C_User, /*isFramework=*/false), /*isAngled=*/true);
+        headers_.add_folder(setting.argument);
       } else {
         throw std::runtime_error("line " + std::to_string(setting.line) + ": there is no folder " + setting.argument);
       }
@@ -260,7 +261,7 @@ Compiler::Prepared Compiler::prepare(std::string code, int number) {
   }
   const std::string space = kPrefix + std::to_string(++cells_);
   shadowing_.begin_cell(space);
-  return compile(rewrite_cell(code, "cell " + std::to_string(number), space));
+  return compile(rewrite_cell(code, "cell " + std::to_string(number), space, headers_));
 }
 
 Compiler::Prepared Compiler::compile(const std::string& text) {

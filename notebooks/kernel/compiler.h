@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "headers.h"
 #include "jit.h"
 #include "safe_points.h"
 #include "shadowing.h"
 
 namespace clang {
+class CXXRecordDecl;
 class Interpreter;
 class NamedDecl;
 }  // namespace clang
@@ -44,7 +46,7 @@ class Compiler {
   // in clang nor a symbol that is promised and never made.
   Outcome run(const std::string& cell, int number);
   Completion complete(const std::string& code, std::size_t cursor);
-  std::string inspect(const std::string& name);  // the declaration and the comment above it; empty: not known
+  std::string inspect(const std::string& code, std::size_t cursor);  // the declaration and the comment above it; empty: not known
 
  private:
   struct Diagnostics;
@@ -58,6 +60,7 @@ class Compiler {
   Outcome execute(Prepared prepared);
   void apply_settings(std::string& code);
   void load(const std::string& name, int line);
+  const clang::CXXRecordDecl* class_of(const std::string& expression);
   std::vector<clang::NamedDecl*> find(const std::string& name);
   void declare_pieces_before(const std::string& code, std::size_t end);
   std::string describe(const clang::NamedDecl& declaration);
@@ -69,6 +72,7 @@ class Compiler {
   Jit jit_;
   Shadowing shadowing_;
   SafePoints safe_points_;
+  UserHeaders headers_;
   int cells_ = 0;
 };
 

@@ -90,15 +90,7 @@ Completion Compiler::complete(const std::string& code, std::size_t cursor) {
     const std::size_t begin = begin_of_expression(before, end);
     const std::string expression = before.substr(begin, end - begin);
     declare_pieces_before(code, begin);
-    if (auto unit = interpreter_->Parse("auto&& lockstep_probe = " + std::string(ends_in(".") ? "" : "*") + "(" + expression + ");\n")) {
-      for (const clang::Decl* declaration : unit->TUPart->decls()) {
-        const auto* variable = llvm::dyn_cast<clang::VarDecl>(declaration);
-        if (variable == nullptr) continue;
-        if (const auto* record = variable->getType().getNonReferenceType()->getAsCXXRecordDecl()) add_members(*record, typed, names);
-      }
-    } else {
-      llvm::consumeError(unit.takeError());
-    }
+    if (const auto* record = class_of((ends_in(".") ? "(" : "*(") + expression + ")")) add_members(*record, typed, names);
   } else if (ends_in("::")) {
     const std::size_t begin = begin_of_expression(before, before.size() - 2);
     const std::vector<clang::NamedDecl*> outer = find(before.substr(begin, before.size() - 2 - begin));
@@ -131,7 +123,7 @@ void Compiler::declare_pieces_before(const std::string& code, std::size_t end) {
   const std::string space = "cell_of_notebook_" + std::to_string(++cells_);
   take_settings(done);
   shadowing_.begin_cell(space);
-  if (auto unit = interpreter_->Parse(rewrite_cell(done, "cell", space)); !unit) {
+  if (auto unit = interpreter_->Parse(rewrite_cell(done, "cell", space, headers_)); !unit) {
     llvm::consumeError(unit.takeError());
     shadowing_.undo();
   }
@@ -214,9 +206,55 @@ std::vector<clang::NamedDecl*> Compiler::find(const std::string& name) {
   }
 }
 
-std::string Compiler::inspect(const std::string& name) {
+// The class of an expression; null: it has none, or does not compile.
+const clang::CXXRecordDecl* Compiler::class_of(const std::string& expression) {
+  auto unit = interpreter_->Parse("auto&& lockstep_probe = " + expression + ";\n");
+  if (!unit) {
+    llvm::consumeError(unit.takeError());
+    return nullptr;
+  }
+  for (const clang::Decl* declaration : unit->TUPart->decls()) {
+    const auto* variable = llvm::dyn_cast<clang::VarDecl>(declaration);
+    if (variable != nullptr) return variable->getType().getNonReferenceType()->getAsCXXRecordDecl();
+  }
+  return nullptr;
+}
+
+// The name under the cursor, or the one before the bracket that the cursor is behind. Runs in a copy of the process, as complete().
+std::string Compiler::inspect(const std::string& code, std::size_t cursor) {
+  std::size_t at = std::min(cursor, code.size());
+  const auto on_name = [&](std::size_t i) { return i < code.size() && is_word(code[i]); };
+  if (!on_name(at) && at > 0) --at;
+  while (at > 0 && !on_name(at) && (code[at] == '(' || code[at] == ' ')) --at;
+  if (!on_name(at)) return "";
+  std::size_t begin = at, end = at;
+  while (begin > 0 && on_name(begin - 1)) --begin;
+  while (on_name(end)) ++end;
+  const std::string name = code.substr(begin, end - begin);
+  const std::size_t whole = begin_of_expression(code, begin);
+  const std::string before = code.substr(whole, begin - whole);
+  declare_pieces_before(code, whole);
   std::string text;
-  for (const clang::NamedDecl* declaration : find(name)) text += (text.empty() ? "" : "\n\n") + describe(*declaration);
+  const auto tell = [&](const clang::NamedDecl& one) { text += (text.empty() ? "" : "\n\n") + describe(one); };
+  const bool arrow = before.size() > 2 && before.compare(before.size() - 2, 2, "->") == 0;
+  if (!arrow && (before.empty() || before.back() != '.')) {
+    for (const clang::NamedDecl* declaration : find(before + name)) tell(*declaration);
+    return text;
+  }
+  const std::string object = before.substr(0, before.size() - (arrow ? 2 : 1));
+  std::vector<const clang::CXXRecordDecl*> classes{class_of((arrow ? "*(" : "(") + object + ")")};
+  while (!classes.empty() && text.empty()) {
+    const clang::CXXRecordDecl* record = classes.back();
+    classes.pop_back();
+    if (record == nullptr || !record->hasDefinition()) continue;
+    record = record->getDefinition();
+    for (const clang::Decl* member : record->decls()) {
+      if (const auto* generic = llvm::dyn_cast<clang::FunctionTemplateDecl>(member)) member = generic->getTemplatedDecl();
+      const auto* named = llvm::dyn_cast<clang::NamedDecl>(member);
+      if (named != nullptr && named->getDeclName().isIdentifier() && named->getName() == name) tell(*named);
+    }
+    for (const clang::CXXBaseSpecifier& base : record->bases()) classes.push_back(base.getType()->getAsCXXRecordDecl());
+  }
   return text;
 }
 

@@ -16,10 +16,13 @@ namespace lockstep::kernel {
 namespace {
 
 constexpr int kChannel = 3;
+constexpr int kPipe = 1 << 20;
+constexpr int kRead = 1 << 16;
+constexpr int kReads = 2 * kPipe / kRead;  // all that a pipe holds, but not all that a thread without an end prints
 
 void make_pipe(int ends[2]) {
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(std::string("no pipe: ") + std::strerror(errno));
-  fcntl(ends[0], F_SETPIPE_SZ, 1 << 20);  // threads of a cell may print between cells
+  fcntl(ends[0], F_SETPIPE_SZ, kPipe);  // threads of a cell may print between cells
 }
 
 }  // namespace
@@ -84,9 +87,9 @@ InterpreterProcess::~InterpreterProcess() {
 }
 
 bool InterpreterProcess::pass_on(int pipe, const char* stream, Utf8Stream& text, const Print& print) {
-  char bytes[1 << 16];
+  char bytes[kRead];
   bool any = false;
-  for (;;) {
+  for (int i = 0; i < kReads; ++i) {
     const ssize_t got = read(pipe, bytes, sizeof bytes);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return any;
@@ -94,12 +97,14 @@ bool InterpreterProcess::pass_on(int pipe, const char* stream, Utf8Stream& text,
     const std::string whole = text.take(bytes, static_cast<std::size_t>(got));
     if (!whole.empty()) print(stream, whole);
   }
+  return any;
 }
 
-std::optional<nlohmann::json> InterpreterProcess::next(const Print& print) {
+std::optional<nlohmann::json> InterpreterProcess::next(const Print& print, const std::function<int()>& idle) {
   for (;;) {
+    const int wait = idle();
     pollfd waits[3]{{output_, POLLIN, 0}, {errors_, POLLIN, 0}, {channel_->socket(), POLLIN, 0}};
-    if (poll(waits, 3, -1) < 0 && errno != EINTR) return std::nullopt;
+    if (poll(waits, 3, wait) < 0 && errno != EINTR) return std::nullopt;
     // Printed before a message was sent, so it is here before the message.
     const bool printed = pass_on(output_, "stdout", output_text_, print);
     const bool complained = pass_on(errors_, "stderr", errors_text_, print);

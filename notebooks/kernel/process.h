@@ -32,7 +32,8 @@ class InterpreterProcess {
   Channel& channel() { return *channel_; }
   pid_t id() const { return id_; }
   // The next message, while what the process prints is passed on. Nothing: the process has ended.
-  std::optional<nlohmann::json> next(const Print& print);
+  // `idle` is called before each wait and says how many milliseconds it may take at most; -1: as long as it takes.
+  std::optional<nlohmann::json> next(const Print& print, const std::function<int()>& idle);
   // How a process that has ended did: "segmentation fault", "it called exit(3)".
   std::string how_it_ended();
 

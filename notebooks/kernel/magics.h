@@ -1,0 +1,17 @@
+// Lines that begin with %: what xeus-cling has of them. %%file NAME writes the cell to a file; %%timeit measures it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace lockstep::kernel {
+
+struct Magic {
+  std::string code;      // to be run in place of the cell; empty: nothing is left to run
+  std::string printed;   // what was done
+  std::string mistaken;  // one sentence; empty: none
+};
+
+std::optional<Magic> read_magic(const std::string& cell);  // nothing: an ordinary cell
+
+}  // namespace lockstep::kernel
