@@ -17,7 +17,9 @@ class CppKernel(jupyter_kernel_test.KernelTests):
     completion_samples = [{"text": "xcpp::disp", "matches": {"display"}}]
     code_inspect_sample = "xcpp::display"
     code_display_data = [{"code": "xcpp::display(5);", "mime": "text/plain"}]
-    supported_history_operations = ()  # history is libxeus' own; 2.4 answers in a form of its own
+    supported_history_operations = ("tail", "range", "search")
+    code_history_pattern = "6 ? 7"
+    code_page_something = "?xcpp::display"
     code_clear_output = "xcpp::clear_output();"
 
 

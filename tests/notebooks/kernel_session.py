@@ -23,8 +23,8 @@ class Result:
 
 
 class Session:
-    def __init__(self):
-        self.manager = KernelManager(kernel_name="xcpp17")
+    def __init__(self, **settings):
+        self.manager = KernelManager(kernel_name="xcpp17", **settings)
         self.manager.start_kernel()
         self.client = self.manager.client()
         self.client.start_channels()
@@ -81,3 +81,8 @@ class Session:
             reply = self.client.get_shell_msg(timeout=DEADLINE)
             if reply["parent_header"].get("msg_id") == request:
                 return reply["content"]
+
+    def page(self, code):
+        """What a question such as ?name shows."""
+        reply = self.ask(self.client.execute(code))
+        return reply["payload"][0]["data"]["text/plain"]

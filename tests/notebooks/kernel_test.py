@@ -1,15 +1,15 @@
 """The C++ kernel through Jupyter's own client: each name is a promise."""
+import os
 import sys
 import unittest
 
 from kernel_session import Session
 
-LIBRARY = '#pragma cling load("lockstep")\n#include <lockstep/lockstep.h>\nusing namespace lockstep;'
-
 
 class Kernel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        os.environ["LOCKSTEP_NOTEBOOK_MEMORY"] = "2"
         cls.session = Session()
 
     @classmethod
@@ -149,7 +149,15 @@ class Kernel(unittest.TestCase):
         self.assertTrue(reply["found"])
         self.assertIn("int count_wheels(int cars)", reply["data"]["text/plain"])
         self.assertIn("Counts wheels.", reply["data"]["text/plain"])
-        self.assertIn("int count_wheels(int cars)", self.ok("?count_wheels").text)
+        for code in ("?count_wheels", "count_wheels?"):
+            self.assertIn("int count_wheels(int cars)", self.session.page(code))
+        self.ok("struct Cart {\n  // Moves it.\n  void roll(int metres) {}\n};\nstruct Car : Cart { int seats = 5; };\nCar car;\nCar* parked = &car;")
+        for code, text in (("car.roll(3)", "void roll(int metres)"), ("parked->roll(", "void roll(int metres)"), ("car.seats", "int seats"),
+                           ("Car other;\nother.roll", "void roll(int metres)")):
+            reply = self.session.ask(client.inspect(code, len(code)))
+            self.assertTrue(reply["found"], code)
+            self.assertIn(text, reply["data"]["text/plain"])
+        self.assertIn("Moves it.", self.session.page("?car.roll"))
         self.assertFalse(self.session.ask(client.inspect("no_such_name", 4))["found"])
 
     def test_a_program_asks_for_input(self):
@@ -174,6 +182,67 @@ class Kernel(unittest.TestCase):
         result = self.fails('#pragma cling load("there_is_no_such_library")')
         self.assertIn("there_is_no_such_library", result.error["evalue"])
 
+    def test_thread_local_and_once_initialised_objects(self):
+        self.assertEqual(self.ok("#include <future>\nauto later = std::async(std::launch::async, [] { return 7; });\nlater.get()").text, "7")
+        self.assertEqual(self.ok("#include <mutex>\nstd::once_flag once;\nint calls = 0;\nfor (int i = 0; i < 3; ++i) std::call_once(once, [] { ++calls; });\ncalls").text, "1")
+        self.assertEqual(self.ok("#include <thread>\nint made = 0;\nstruct Counted { Counted() { ++made; } int value = 4; };\nthread_local Counted own;\n"
+                                 "int touch() { static Counted shared; return own.value + shared.value; }\n"
+                                 "for (int i = 0; i < 3; ++i) { touch(); std::thread(touch).join(); }\nmade").text, "5")
+
+    def test_a_virtual_method_is_defined_later(self):
+        self.ok("struct Animal { virtual int legs(); virtual ~Animal() = default; };")
+        self.ok("int Animal::legs() { return 4; }")
+        self.assertEqual(self.ok("Animal cat;\ncat.legs()").text, "4")
+        self.ok("struct Bird : Animal { int legs() override; };")
+        self.ok("int Bird::legs() { return 2; }")
+        self.assertEqual(self.ok("Bird bird;\nAnimal& some = bird;\nsome.legs() * 10 + cat.legs()").text, "24")
+
+    def test_a_changed_header_is_read_again(self):
+        import os
+        import tempfile
+        guards = {"once.h": "#pragma once\n{}", "guard.h": "// Mine.\n#ifndef GUARD_H\n#define GUARD_H\n{}\n#endif\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, form in guards.items():
+                path = os.path.join(folder, name)
+                for value in (1, 2):
+                    with open(path, "w") as header:
+                        header.write(form.format(f"struct Of_{name[:-2]} {{ int v = {value}; }};\ninline int from_{name[:-2]}() {{ return {value}; }}\n"))
+                    for _ in range(2):
+                        self.assertEqual(self.ok(f'#include "{path}"\nfrom_{name[:-2]}() + Of_{name[:-2]}().v').text, str(2 * value))
+            with open(path, "w") as header:
+                header.write("#pragma once\n\nint broken = ;\n")
+            self.assertRegex(self.fails(f'#include "{path}"').error["evalue"], r"guard\.h:3:14: error: expected expression")
+
+    def test_magics(self):
+        import os
+        import tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "made.h")
+            self.ok(f"%%file {path}\ninline int of_file() {{ return 12; }}")
+            self.ok(f"%%file -a {path}\ninline int more() {{ return 13; }}")
+            self.assertEqual(self.ok(f'#include "{path}"\nof_file() + more()').text, "25")
+        self.ok("long rounds = 0;")
+        self.assertRegex(self.ok("%%timeit -n 5 -r 2\nrounds += 1;\nrounds += 1").stdout, r"per loop \(mean and deviation of 2 runs of 5 loops\)")
+        self.assertRegex(self.ok("%timeit -n 3 -r 1 rounds += 1").stdout, "per loop")
+        self.assertEqual(self.ok("rounds").text, "23")
+        self.assertIn("%%file", self.fails("%%nonsense").error["evalue"])
+        self.assertRegex(self.fails("%%timeit\n\nnot_there();").error["evalue"], r"^cell \d+:3:1: error")
+
+    def test_memory_of_a_cell_is_bounded(self):
+        result = self.fails("#include <vector>\nstd::vector<std::vector<char>> hoard;\nfor (;;) hoard.emplace_back(1 << 20, 'x');")
+        self.assertEqual(result.error["ename"], "TooMuchMemory")
+        self.assertIn("LOCKSTEP_NOTEBOOK_MEMORY", result.error["evalue"])
+        self.fails("hoard")
+        self.assertEqual(self.ok("std::vector<char> modest(1 << 20);\nfor (int i = 0; i < 1000; ++i) modest[i] = 'y';\nmodest.size()").text, "1048576")
+        big = self.fails("std::vector<char> big(std::size_t{3} << 30);")
+        self.assertEqual(big.error["ename"], "TooMuchMemory")
+
+    def test_a_cell_that_fails_stops_those_that_wait(self):
+        first, second = self.session.start("int waits = 1;\nthrow 1;"), self.session.start("waits = 2;")
+        self.session.finish(first)
+        self.assertEqual(self.session.ask(second)["status"], "aborted")
+        self.assertEqual(self.ok("waits").text, "1")
+
     def test_five_hundred_cells_leave_it_alive(self):
         self.ok("long sum_of_cells = 0;")
         for i in range(500):
@@ -181,43 +250,12 @@ class Kernel(unittest.TestCase):
         self.assertEqual(self.ok("sum_of_cells").text, str(sum(range(500))))
 
 
-class WithTheLibrary(unittest.TestCase):
+class Ending(unittest.TestCase):
     def setUp(self):
         self.session = Session()
 
     def tearDown(self):
         self.session.close()
-
-    def test_training_stops_after_the_batch_when_interrupted(self):
-        self.assertEqual(self.session.run(LIBRARY).status, "ok")
-        made = self.session.run("Sequential net({Dense(4)});\nnet.compile(SGD(0.01F), MeanSquaredError());\nArray x(Shape{64, 3}), y(Shape{64, 4});")
-        self.assertEqual(made.status, "ok", made.error)
-        request = self.session.start("net.fit(x, y, FitOptions().epochs(1000000));\nint unreachable = 1;")
-        interrupted = []
-
-        def once(message, result):
-            if message["msg_type"] == "stream" and "Epoch 2/" in result.stdout and not interrupted:
-                interrupted.append(True)
-                self.session.manager.interrupt_kernel()
-
-        result = self.session.finish(request, on_message=once)
-        self.assertEqual((result.status, result.error["ename"]), ("error", "Interrupted"))
-        self.assertEqual(self.session.run("net.iterations() > 0").text, "true")
-        self.assertEqual(self.session.run("unreachable").status, "error")
-
-    def test_a_loop_of_ones_own_is_ended_by_the_third_interrupt(self):
-        request = self.session.start('#include <iostream>\nvolatile bool on = true;\nwhile (on) { if (!on) break; static const bool said = bool(std::cout << "spinning" << std::endl); (void)said; }')
-
-        def thrice(message, result):
-            if "spinning" in result.stdout and message["msg_type"] == "stream":
-                for _ in range(3):
-                    self.session.manager.interrupt_kernel()
-                    import time
-                    time.sleep(0.2)  # two signals of one kind that wait are one
-
-        result = self.session.finish(request, on_message=thrice)
-        self.assertEqual(result.error["ename"], "KernelRestarted")
-        self.assertEqual(self.session.run("1 + 1").text, "2")
 
     def test_a_crash_is_told_and_the_next_cell_runs(self):
         self.session.run("int lost = 3;")
@@ -235,6 +273,12 @@ class WithTheLibrary(unittest.TestCase):
         self.session.client.wait_for_ready(timeout=300)
         self.assertEqual(self.session.run("forgotten").status, "error")
         self.assertEqual(self.session.run("3 + 3").text, "6")
+
+    def test_a_restart_while_a_cell_runs(self):
+        self.session.start("for (;;) {}")
+        self.session.manager.restart_kernel(now=False)
+        self.session.client.wait_for_ready(timeout=300)
+        self.assertEqual(self.session.run("4 + 4").text, "8")
 
 
 if __name__ == "__main__":
