@@ -56,6 +56,7 @@ inline constexpr Excuse kExcuses[] = {
     {"add_in_top_k", 0.25, "as add_correct"},
     {"embedding_lookup", 0.6, "rows of 7 floats lie anywhere in the table, and 28 bytes mostly in two sectors; stores are side by side"},
     {"add_rows", 0.45, "rows of 7 floats, read and written where they are: 28 bytes, mostly in two sectors"},
+    {"copy_rows", 0.45, "as add_rows"},
     {"convolution_pooling", 0.3, "a warp's windows are two pixels apart, and it reads a float of each; the next turns want the rest"},
     {"convolution_pooling_gradient", 0.65, "a warp has several chunks of samples, and reads a pixel of each; the rest is side by side"},
     {"sequence_input_gradient", 0.2,

@@ -93,14 +93,14 @@ StepTimes step_times(const std::vector<ReplicaReport>& replicas, double training
 
 std::string table_of_work(const std::vector<ReplicaReport>& replicas) {
   if (replicas.empty()) return "";
-  const std::int64_t steps = std::max<std::int64_t>(1, replicas.front().steps), times = replicas.front().replications;
+  const std::int64_t steps = std::max<std::int64_t>(1, replicas.front().steps);
   std::string text = fmt::format("What the phases did in {} step{}, by replica\n", replicas.front().steps, steps == 1 ? "" : "s");
-  text +=
-      fmt::format("  {:>7}  {:>21}  {:>26}  {:>10}\n", "replica",
-                  fmt::format("replicated to it{}", times > 1 ? fmt::format(", {}x", times) : ""), "the sum delivered, a step", "updates");
+  text += fmt::format("  {:>7}  {:>22}  {:>26}  {:>10}\n", "replica", "replicated to it", "the sum delivered, a step", "updates");
   for (const ReplicaReport& one : replicas) {
-    const std::string copied = one.replica == 0 ? "the source" : fmt::format("{} bytes", one.replicated_bytes);
-    text += fmt::format("  {:>7}  {:>21}  {:>20} bytes  {:>10}\n", one.replica, copied, one.summed_bytes / steps, one.updates);
+    const std::int64_t times = std::max<std::int64_t>(1, one.replications);
+    const std::string copied = fmt::format("{}{} bytes", times > 1 ? fmt::format("{} x ", times) : "", one.replicated_bytes / times);
+    text += fmt::format("  {:>7}  {:>22}  {:>20} bytes  {:>10}\n", one.replica, one.replica == 0 ? "the source" : copied,
+                        one.summed_bytes / steps, one.updates);
   }
   return text;
 }
