@@ -130,7 +130,7 @@ class ManyEqualOne : public ::testing::TestWithParam<int> {
     const MirroredStrategy strategy(split_gpu(0, std::vector<std::int64_t>(static_cast<std::size_t>(replicas), 512)),
                                     CrossDeviceOpsName{algorithm});
     Model model = compiled(strategy.scope([&] { return workload().make(); }), optimizer);
-    model.check_mirrored(true);
+    model.check_mirrored(algorithm != "one-copy");  // which has no copies to compare
     return model;
   }
   double train(Model& model, std::uint32_t step) const {
