@@ -70,6 +70,7 @@ function holdings(rounds, done, gathered, chunks) {
 
 function valueRows(message, held, gathered) {
   const {from, to, chunk, adds} = message.args, own = held[to][chunk].values;
+  const known = from.filter((one) => held[one][chunk].values), unknown = from.filter((one) => !held[one][chunk].values);
   const row = (name, values, total) => html(
       "tr", {class: total ? "total" : ""}, html("td", {}, name),
       (values || Array(3).fill(null)).slice(0, 3).map((x) => html("td", {class: "n mono value"}, value(x))));
@@ -77,7 +78,7 @@ function valueRows(message, held, gathered) {
   if (gathered) return html("table", {style: {"margin-top": "6px"}}, row("from " + from[0], message.args.values));
   return html(
       "table", {style: {"margin-top": "6px"}},
-      adds ? [row("replica " + to, own), from.map((one) => row("+ from " + one, held[one][chunk].values)), row("= sum", message.args.values, true)] :
+      adds ? [row("replica " + to, own), known.map((one) => row("+ from " + one, held[one][chunk].values)), unknown.length ? row("+ from " + listed(unknown), null) : null, row("= sum", message.args.values, true)] :
              [row("replica " + to + " had", own), row("now", message.args.values, true)]);
 }
 

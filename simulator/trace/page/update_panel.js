@@ -13,7 +13,7 @@ function updatePanel(step) {
     return svg("svg", {width: "100%", height: 14}, svg("rect", {width: "100%", height: 14, rx: 4, fill: "var(--well)"}), rect);
   };
   const line = (name, value, phase) => html(
-      "tr", {}, html("td", {style: {width: "150px"}}, name), html("td", {}, bar(value, phase)),
+      "tr", {}, html("td", {style: {width: "172px"}}, name), html("td", {}, bar(value, phase)),
       html(
           "td", {class: "n mono", style: {width: "110px"}, "data-figure": phase === 2 ? "norm" : "norm-after", "data-value": value},
           number(value, 5)));
@@ -93,7 +93,7 @@ function barrierPanel(step) {
         "div", {class: "panel"},
         words(
             "6  Barrier", "Replicas meet. The step is as long as its slowest replica, and only then the next one begins.",
-            ONE_COPY ? "The replicas share weights and optimizer slots, so their checksums are of the same memory." :
+            ONE_COPY ? "The replicas share weights and optimizer slots, so there is one checksum, of replica " + replicas[0] + "'s memory." :
                        "Checksums cover every bit of weights, optimizer slots and statistics. Equal sums: the replicas are still one model.",
             [
               ["first to arrive", "replica " + (barriers.reduce((a, b) => (b.begin < a.begin ? b : a), barriers[0]) || {}).replica],
@@ -102,7 +102,7 @@ function barrierPanel(step) {
         html(
             "div", {class: "picture"}, html("div", {class: "card"}, table),
             known ? html(
-                        "p", {id: "verdict", class: same ? "equal" : "differs", style: {"margin-top": "12px"}},
+                        "p", {id: "verdict", class: ONE_COPY ? "quiet" : same ? "equal" : "differs", style: {"margin-top": "12px"}},
                         ONE_COPY ? "One shared copy: nothing to compare" :
                             same ? "✓ " + plural(sums.length, "replica") + ", bit for bit the same" :
                                    "✗ The replicas differ") :
