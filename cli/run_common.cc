@@ -17,6 +17,7 @@
 #include "command.h"
 #include "ends_in.h"
 #include "lockstep/flipped_bit.h"
+#include "put.h"
 #include "run_report.h"
 #include "workers.h"
 
@@ -63,12 +64,6 @@ class InterruptGuard {
 };
 
 const char* who_interrupted() { return interrupted == SIGTERM ? "SIGTERM" : interrupted == SIGHUP ? "SIGHUP" : "Ctrl-C"; }
-
-// While training runs a terminal that has gone or a full disk must not be its end: main looks at the stream when all is saved.
-void put(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
 
 CrossDeviceOpsName chosen(const RunOptions& options) { return CrossDeviceOpsName{options.all_reduce}; }
 

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "ends_in.h"
+#include "put.h"
 
 namespace lockstep::cli {
 namespace {
@@ -31,18 +32,18 @@ std::string bar(double share) {
 }
 
 void print_table(const std::vector<ReplicaReport>& replicas) {
-  fmt::print("{:24}  {:-^42}\n", "", " milliseconds of a step ");
-  fmt::print("{:>7} {:>8} {:>7}  {:>6} {:>9} {:>10} {:>6} {:>7}  {:>9}\n", "replica", "samples", "loss", "shard", "gradients", "all-reduce",
-             "update", "barrier", "MiB/peak");
+  std::string text = fmt::format("{:24}  {:-^42}\n", "", " milliseconds of a step ");
+  text += fmt::format("{:>7} {:>8} {:>7}  {:>6} {:>9} {:>10} {:>6} {:>7}  {:>9}\n", "replica", "samples", "loss", "shard", "gradients",
+                      "all-reduce", "update", "barrier", "MiB/peak");
   for (const ReplicaReport& one : replicas) {
     const auto steps = static_cast<double>(std::max<std::int64_t>(1, one.steps));
     const auto each = [&](Phase phase) { return in_ms(one.seconds[phase] / steps); };
     const std::string memory =
         fmt::format("{:.0f}/{:.0f}", static_cast<double>(one.memory_used) / kMib, static_cast<double>(one.memory_peak) / kMib);
-    fmt::print("{:>7} {:>8} {:>7.4f}  {:>6} {:>9} {:>10} {:>6} {:>7}  {:>9}\n", one.replica, one.samples, one.loss(), each(kShard),
-               each(kLocalGradients), each(kAllReduce), each(kUpdate), each(kBarrier), memory);
+    text += fmt::format("{:>7} {:>8} {:>7.4f}  {:>6} {:>9} {:>10} {:>6} {:>7}  {:>9}\n", one.replica, one.samples, one.loss(), each(kShard),
+                        each(kLocalGradients), each(kAllReduce), each(kUpdate), each(kBarrier), memory);
   }
-  std::fflush(stdout);
+  put(text);
 }
 
 // A command to try, and why.

@@ -497,7 +497,8 @@ std::string unclosed_bracket(const std::string& code) {
   const auto line = 1 + std::count(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(at), '\n');
   const std::size_t newline = at == 0 ? std::string::npos : code.rfind('\n', at - 1);
   const std::size_t column = newline == std::string::npos ? at + 1 : at - newline;
-  return std::to_string(line) + ":" + std::to_string(column) + ": error: this " + (open.empty() ? "/*" : open.back()->text) + " is never closed";
+  return std::to_string(line) + ":" + std::to_string(column) + ": error: this " + (open.empty() ? "/*" : open.back()->text) +
+         " is never closed";
 }
 
 std::vector<Setting> take_settings(std::string& code) {

@@ -30,7 +30,7 @@ std::vector<Piece> split_cell(const std::string& code);
 // xcpp_kernel::mark(line) is called. The value of a last expression without semicolon is shown. Headers of the user's own are part of it.
 std::string rewrite_cell(const std::string& code, const std::string& name, const std::string& space, UserHeaders& headers);
 
-bool is_complete(const std::string& code);  // every bracket is closed
+bool is_complete(const std::string& code);              // every bracket is closed
 std::string unclosed_bracket(const std::string& code);  // "3:14: error: this { is never closed", or nothing
 
 // The settings of xeus-cling's dialect: `#pragma cling load("x")` and its kin; their lines are blank in what remains.

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <ctime>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -57,7 +57,6 @@ void look_at_memory() {
   last = tick;
   if (runs_cells()) check_memory(0);
 }
-
 
 std::string message_of(llvm::Error error) { return llvm::toString(std::move(error)); }
 

@@ -113,8 +113,8 @@ std::string sentence_of(const std::string& error) {
 
 struct Jit::State {
   std::vector<std::string> variables;  // of the last module
-  std::set<std::string> tables;  // of virtual methods, and types' names: what exists once
-  std::string reported;          // what went wrong inside: LLVM's own errors only name the consequences
+  std::set<std::string> tables;        // of virtual methods, and types' names: what exists once
+  std::string reported;                // what went wrong inside: LLVM's own errors only name the consequences
   std::unique_ptr<llvm::orc::LLJIT> machine;
   std::unique_ptr<llvm::orc::ThreadSafeContext> context;  // the interpreter's, which makes every module
 };

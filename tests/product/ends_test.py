@@ -5,6 +5,7 @@ ends_test.py PROGRAM
 """
 import json
 import os
+import pty
 import signal
 import subprocess
 import tempfile
@@ -38,6 +39,17 @@ def signals(folder, data):
     os.killpg(process.pid, signal.SIGINT)
     rest, _ = process.communicate(timeout=DEADLINE)
     check(process.returncode == 130 and "Saved w.keras" in rest, f"Ctrl-C with --workers: saves (code {process.returncode}) {rest[:80]}")
+    # A terminal that is closed: SIGHUP, and nothing can be printed any more.
+    child, master = pty.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.execve(PROGRAM, [PROGRAM, "run", "mnist", "--verbose", "--epochs", "100000", "--save", "h.keras"], environment(data))
+    said = b""
+    while b"Epoch 3/" not in said:
+        said += os.read(master, 65536)
+    os.close(master)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    check(code in (1, 129) and os.path.exists(os.path.join(folder, "h.keras")), f"a terminal that is closed: the model is saved (code {code})")
     nohup = subprocess.Popen([PROGRAM, "run", "mnist", "--epochs", "30", "--json"], cwd=folder, env=environment(data), stdout=subprocess.PIPE,
                              text=True, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     nohup.stdout.readline()
