@@ -72,8 +72,9 @@ Connection knock(const std::string& where, Challenge* challenge) {
   for (int attempt = 0; attempt < 500; ++attempt) {
     Connection line(socket(AF_INET, SOCK_STREAM, 0));
     if (connect(line.get(), address.get(), address.size) == 0) {
-      if (challenge != nullptr)
+      if (challenge != nullptr) {
         EXPECT_EQ(recv(line.get(), challenge, sizeof(*challenge), MSG_WAITALL), static_cast<ssize_t>(sizeof(*challenge)));
+      }
       return line;
     }
     usleep(10000);

@@ -42,7 +42,9 @@ Patience a_while() { return Clock::now() + std::chrono::seconds(30); }
 Socket knock(const IdContent& id, Challenge* challenge) {
   Socket line;
   EXPECT_TRUE(connect_to(id.address, a_while(), &line).ok());
-  if (challenge != nullptr) EXPECT_TRUE(receive_all(line, challenge, sizeof(*challenge), a_while()).ok());
+  if (challenge != nullptr) {
+    EXPECT_TRUE(receive_all(line, challenge, sizeof(*challenge), a_while()).ok());
+  }
   return line;
 }
 
@@ -109,7 +111,8 @@ TEST(Strangers, DoNotTakeTheSeatOfARank) {
     EXPECT_TRUE(is_turned_away(line));
   }
   {
-    const Socket line = knock(content, nullptr);
+    Challenge challenge;
+    const Socket line = knock(content, &challenge);
     const std::string garbage(100000, '\xff');
     send(line.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     EXPECT_TRUE(is_turned_away(line));

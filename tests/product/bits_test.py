@@ -66,7 +66,7 @@ def traces(data):
     differ = 0
     cases = []
     for words in (REUTERS, PHOTOS, MNIST):
-        counts = range(1, 9) if LONG else {"reuters": (2, 4), "cats-vs-dogs": (3,), "mnist": (3,)}[words[0]]
+        counts = range(1, 9) if LONG else {"reuters": (3, 4), "cats-vs-dogs": (3,), "mnist": (3,)}[words[0]]
         cases += [([*words, way, str(n)]) for n in counts for way in ("--gpus", "--logical") if LONG or n % 2 == 1 or way == "--gpus"]
     for words in cases:
         digests = []

@@ -109,10 +109,9 @@ cudaError_t release_host(void* address) {
   if (address == nullptr) return runtime().executor.error(current_device());
   const auto block = runtime().memory.find(address);
   if (!block || block->device != kHostDevice || block->begin != reinterpret_cast<std::uintptr_t>(address)) return cudaErrorInvalidValue;
-  // Any device may still use it. In modelled time the caller waits for its own alone: how much the others have been given by now is up to
-  // the threads that serve them, and would be another time in every run.
-  for (int d = 0; d < runtime().devices(); ++d)
-    d == current_device() ? runtime().executor.wait_device(d) : runtime().executor.wait_device_untimed(d);
+  // Any device may still use it. Modelled time does not wait: how much the devices have been given by now is up to the threads that serve
+  // them, and would be another time in every run.
+  for (int d = 0; d < runtime().devices(); ++d) runtime().executor.wait_device_untimed(d);
   return runtime().memory.release_host(address) ? runtime().executor.error(current_device()) : cudaErrorInvalidValue;
 }
 
