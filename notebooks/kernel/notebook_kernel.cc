@@ -61,30 +61,37 @@ void NotebookKernel::handle(const Message& request) {
   parent_ = request;
   connection_.publish(request, "status", {{"execution_state", "busy"}});
   const std::string type = request.type();
-  bool failed = false;
+  std::vector<Message> waiting;
   if (!is_about_comms(type) || type == "comm_info_request") {
     json content = answer(request);
-    failed = type == "execute_request" && content.value("status", "") == "error" && request.content.value("stop_on_error", true);
+    const bool failed = type == "execute_request" && content.value("status", "") == "error";
+    // "Run all" sends every cell at once: those that wait behind one that failed are not run.
+    if (failed && request.content.value("stop_on_error", true)) waiting = take_waiting();
     const std::string name = type.substr(0, type.rfind("_request")) + "_reply";
     connection_.reply(Connection::Channel::shell, request, name, std::move(content));
   } else if (type == "comm_open") {
     connection_.publish(request, "comm_close", {{"comm_id", request.content.value("comm_id", "")}, {"data", json::object()}});
   }
   connection_.publish(request, "status", {{"execution_state", "idle"}});
-  if (failed) abort_waiting();
+  for (const Message& one : waiting) {
+    if (one.type() == "execute_request") {
+      abort(one);
+    } else {
+      handle(one);
+    }
+  }
 }
 
-// "Run all" sends every cell at once: those behind one that failed are not run.
-void NotebookKernel::abort_waiting() {
-  while (const std::optional<Message> request = connection_.receive(Connection::Channel::shell, 50)) {
-    if (request->type() != "execute_request") {
-      handle(*request);
-      continue;
-    }
-    connection_.publish(*request, "status", {{"execution_state", "busy"}});
-    connection_.reply(Connection::Channel::shell, *request, "execute_reply", {{"status", "aborted"}, {"execution_count", count_}});
-    connection_.publish(*request, "status", {{"execution_state", "idle"}});
-  }
+std::vector<Message> NotebookKernel::take_waiting() {
+  std::vector<Message> waiting;
+  while (std::optional<Message> request = connection_.receive(Connection::Channel::shell, 0)) waiting.push_back(std::move(*request));
+  return waiting;
+}
+
+void NotebookKernel::abort(const Message& request) {
+  connection_.publish(request, "status", {{"execution_state", "busy"}});
+  connection_.reply(Connection::Channel::shell, request, "execute_reply", {{"status", "aborted"}, {"execution_count", count_}});
+  connection_.publish(request, "status", {{"execution_state", "idle"}});
 }
 
 json NotebookKernel::answer(const Message& request) {

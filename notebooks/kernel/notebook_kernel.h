@@ -25,7 +25,8 @@ class NotebookKernel {
 
   void handle(const Message& request);
   json answer(const Message& request);
-  void abort_waiting();
+  std::vector<Message> take_waiting();
+  void abort(const Message& request);
 
   json execute(const Message& request);
   json run(const Message& request, int number, const std::string& code, bool quiet);

@@ -4,7 +4,7 @@ import time
 
 from jupyter_client.manager import KernelManager
 
-DEADLINE = 300  # seconds; far beyond anything that happens, so that a busy machine fails nothing
+DEADLINE = 120  # seconds; far beyond anything that happens, so that a busy machine fails nothing
 
 
 class Result:
