@@ -163,8 +163,11 @@ Traffic SparseExchange::run_across_workers(const std::vector<Tensor>& gradients)
   std::vector<Participant> participants;
   for (const Part& part : parts_)
     participants.push_back({part.gpu, &part.gpu->communication(), Tensor(part.packed.raw(), {replicas_ * share})});
-  const Traffic traffic = across_->all_gather(participants, share);
-  for (std::size_t r = 0; r < parts_.size(); ++r) merge(parts_[r], gradients[r]);
+  Traffic traffic = across_->all_gather(participants, share);
+  for (std::size_t r = 0; r < parts_.size(); ++r) {
+    merge(parts_[r], gradients[r]);
+    traffic.put(r, rows() * columns_ * 4);
+  }
   return traffic;
 }
 
