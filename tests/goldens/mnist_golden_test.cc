@@ -1,5 +1,6 @@
 // The MNIST model against numbers recorded from TensorFlow, through compile and train_on_batch, on one device and two replicas.
 #include "golden.h"
+#include "gpu_registry.h"
 #include "train/support/copies.h"
 
 namespace lockstep {
@@ -14,10 +15,13 @@ constexpr double kWeightRelative = 1e-6;   // ... and 5e-8 in all; Adam amplifie
 class MnistGolden : public ::testing::TestWithParam<int> {
  protected:
   void SetUp() override {
+    forget_splits();
     file_ = std::make_unique<Npz>(Npz::open(golden::directory() + "/mnist.npz"));
     x_ = golden::array_f32(*file_, "x");
     y_ = golden::array_i32(*file_, "y");
   }
+
+  void TearDown() override { forget_splits(); }
 
   int replicas() const { return GetParam(); }
   std::string suffix() const { return replicas() == 1 ? "" : "_mirrored2"; }

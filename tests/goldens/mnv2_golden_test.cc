@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "golden.h"
+#include "gpu_registry.h"
 #include "train/support/copies.h"
 
 namespace lockstep {
@@ -15,10 +16,13 @@ constexpr double kRelative = 1e-4;  // logits, loss, gradients
 class MobileNetV2Golden : public ::testing::Test {
  protected:
   void SetUp() override {
+    forget_splits();
     file_ = std::make_unique<Npz>(Npz::open(golden::directory() + "/mnv2_96.npz"));
     x_ = golden::array_f32(*file_, "x");
     y_ = golden::array_i32(*file_, "y");
   }
+
+  void TearDown() override { forget_splits(); }
 
   Model model(const Strategy& strategy) const {
     return strategy.scope([&]() -> Model {
