@@ -157,25 +157,40 @@ TEST(WorkerMeeting, SilenceAndGarbageCostNoTime) {
 
 TEST(WorkerMeeting, AWorkerThatHasGoneIsNamedLongBeforeTheDeadline) {
   const std::string where = local_address();
-  MeetingWords patient = words(0, 3, where);
+  MeetingWords patient = words(0, 4, where);
   patient.deadline_seconds = 600;
   auto first = std::async(std::launch::async, [patient] { return meet(patient); });
-  MeetingWords other = words(2, 3, where);
+  MeetingWords other = words(2, 4, where);
   other.deadline_seconds = 600;
   auto second = std::async(std::launch::async, [other] { return meet(other); });
   {
     Challenge challenge;
     const Connection line = knock(where, &challenge);
-    const Greeting greeting = greeting_of(1, 3, kSecret, challenge);
+    const Greeting greeting = greeting_of(1, 4, kSecret, challenge);
     send(line.get(), &greeting, sizeof(greeting), MSG_NOSIGNAL);
     Answer answer;
     ASSERT_EQ(recv(line.get(), &answer, sizeof(answer), MSG_WAITALL), static_cast<ssize_t>(sizeof(answer)));
     EXPECT_EQ(answer.kind, Answer::Kind::admitted);
-    usleep(300000);  // worker 2 is admitted as well, most of the time
+    usleep(300000);  // worker 2 is admitted as well, most of the time; worker 3 never comes
   }
   EXPECT_NE(first.get().error.find("Worker 1 has gone"), std::string::npos);
   EXPECT_NE(second.wait_for(std::chrono::seconds(60)), std::future_status::timeout);
   EXPECT_NE(second.get().error.find("Worker 1 has gone"), std::string::npos);
+}
+
+TEST(WorkerMeeting, UntilNcclHasConnectedThemLinesTellWhoHasGone) {
+  const std::string where = local_address();
+  auto outcomes = meet_all({words(0, 3, where), words(1, 3, where), words(2, 3, where)});
+  EXPECT_NO_THROW(outcomes[0].agreement.lines->require_all());
+  outcomes[1].agreement.lines->connected();
+  EXPECT_NO_THROW(outcomes[0].agreement.lines->require_all()) << "one that is connected may end its line";
+  outcomes[2].agreement.lines.reset();
+  try {
+    outcomes[0].agreement.lines->require_all();
+    FAIL() << "worker 2 is not missed";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "Worker 2 has gone while the workers were connecting.");
+  }
 }
 
 TEST(WorkerMeeting, WithoutADescriptorItRestsAndDoesNotSpin) {
