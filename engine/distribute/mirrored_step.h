@@ -71,6 +71,7 @@ class MirroredStep {
   void replicate();
   // Replica 0's variables or slots were written from outside: phase 1 comes before whatever uses them next, and a trace shows it there.
   void variables_changed();
+  void replicate_where_due();
 
   // Phases 2 to 6 on one global batch. Sums for loss and metrics stay on the GPUs. Weights, where given, are one float a sample: each
   // sample's loss is multiplied by its own, and the mean is still over the number of samples.

@@ -140,7 +140,6 @@ std::uint64_t MirroredStep::State::require_mirrored(Phase phase) {
 
 std::vector<std::uint64_t> MirroredStep::checksums() {
   std::vector<std::uint64_t> words;
-  if (!state_->mirrored) replicate();
   const Watching watching;
   state_->guarded([&] {
     state_->wait_for_gpus(Phase::barrier);

@@ -28,6 +28,10 @@ void MirroredStep::variables_changed() {
   if (state_->place().workers > 1) replicate();
 }
 
+void MirroredStep::replicate_where_due() {
+  if (!state_->mirrored) replicate();
+}
+
 void MirroredStep::replicate() {
   State& state = *state_;
   state.guarded([&] {

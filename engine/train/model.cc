@@ -158,6 +158,7 @@ std::optional<TrainingPlace> Model::place() const {
 
 std::vector<std::uint64_t> Model::checksums() const {
   impl_->require_built("checksums");
+  impl_->step->replicate_where_due();
   return impl_->step->checksums();
 }
 
