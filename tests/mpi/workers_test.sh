@@ -94,6 +94,10 @@ case $2 in
     ((EUID)) || as_root=(--allow-run-as-root)
     mpirun "${as_root[@]}" --oversubscribe -n 2 "$program" "${train[@]}" >"$folder/two.log" 2>"$folder/two-errors.log" || fail 'mpirun'
     compare "$folder/two.log"
+    ! mpirun "${as_root[@]}" --oversubscribe -n 1 "$program" "${train[@]}" : -n 1 "$program" "${train[@]}" --epochs 2 \
+      >"$folder/other.log" 2>"$folder/other-errors.log" || fail 'workers with other options ended as if nothing had happened'
+    grep -q "Worker 1 does not run what worker 0 runs: its --epochs is 2, worker 0's is not given" "$folder/other-errors.log" ||
+      fail 'what differs is not named'
     ;;
   killed)
     start_long_run
