@@ -42,6 +42,20 @@ std::size_t begin_of_expression(const std::string& code, std::size_t end) {
   return at;
 }
 
+// The last letter of the function whose arguments `at` is among, or at the end of; none: the end of the code.
+std::size_t function_before(const std::string& code, std::size_t at) {
+  int depth = at < code.size() && code[at] == ')' ? -1 : 0;
+  for (std::size_t i = at + 1; i-- > 0;) {
+    if (i >= code.size()) continue;
+    if (code[i] == ')') ++depth;
+    if (code[i] == '(' && --depth < 0) {
+      while (i > 0 && code[i - 1] == ' ') --i;
+      return i == 0 ? code.size() : i - 1;
+    }
+  }
+  return code.size();
+}
+
 void add_members(const clang::CXXRecordDecl& record, const std::string& typed, std::set<std::string>& names) {
   if (!record.hasDefinition()) return;
   for (const clang::Decl* member : record.getDefinition()->decls()) {
@@ -222,13 +236,17 @@ const clang::CXXRecordDecl* Compiler::class_of(const std::string& expression) {
 
 // The name under the cursor, or the one before the bracket that the cursor is behind. Runs in a copy of the process, as complete().
 std::string Compiler::inspect(const std::string& code, std::size_t cursor) {
-  std::size_t at = std::min(cursor, code.size());
   const auto on_name = [&](std::size_t i) { return i < code.size() && is_word(code[i]); };
+  const auto begin_of_name = [&](std::size_t i) {
+    while (i > 0 && on_name(i - 1)) --i;
+    return i;
+  };
+  std::size_t at = std::min(cursor, code.size());
   if (!on_name(at) && at > 0) --at;
-  while (at > 0 && !on_name(at) && (code[at] == '(' || code[at] == ' ')) --at;
+  if (!on_name(at) || std::isdigit(static_cast<unsigned char>(code[begin_of_name(at)])) != 0) at = function_before(code, at);
   if (!on_name(at)) return "";
-  std::size_t begin = at, end = at;
-  while (begin > 0 && on_name(begin - 1)) --begin;
+  const std::size_t begin = begin_of_name(at);
+  std::size_t end = at;
   while (on_name(end)) ++end;
   const std::string name = code.substr(begin, end - begin);
   const std::size_t whole = begin_of_expression(code, begin);

@@ -129,7 +129,9 @@ int serve() {
     if (what == "run") answer = run_cell(compiler, *request);
     if (what == "complete") answer = ask_a_copy([&] { return complete(compiler, *request); });
     if (what == "inspect")
-      answer = ask_a_copy([&]() -> json { return {{"type", "done"}, {"text", compiler.inspect(request->at("code"), request->at("cursor"))}}; });
+      answer = ask_a_copy([&]() -> json {
+        return {{"type", "done"}, {"text", compiler.inspect(request->at("code"), request->at("cursor"))}};
+      });
     if (what == "is_complete") answer["complete"] = is_complete(request->at("code"));
     if (!channel()->send(answer)) break;
   }

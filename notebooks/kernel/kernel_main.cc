@@ -33,7 +33,7 @@ void serve_control(Connection& connection, Interrupts& interrupts) {
     connection.publish(*request, "status", {{"execution_state", "idle"}});
     if (type == "shutdown_request") {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));  // for the answer to leave
-      _exit(0);  // the C++ process ends with this one
+      _exit(0);                                                     // the C++ process ends with this one
     }
   }
 }

@@ -291,7 +291,8 @@ json NotebookKernel::ask(const json& question) {
 }
 
 std::optional<json> NotebookKernel::next() {
-  return process_->next([this](const std::string& stream, const std::string& text) { output_.add(stream, text); }, [this] { return idle(); });
+  return process_->next([this](const std::string& stream, const std::string& text) { output_.add(stream, text); },
+                        [this] { return idle(); });
 }
 
 int NotebookKernel::idle() {

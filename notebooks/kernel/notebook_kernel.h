@@ -16,8 +16,8 @@ class NotebookKernel {
  public:
   NotebookKernel(std::string program, Connection& connection, Interrupts& interrupts);
 
-  void serve();                                          // requests on the shell channel, for ever
-  static nlohmann::json kernel_info();                   // also asked for on the control channel, while a cell runs
+  void serve();                         // requests on the shell channel, for ever
+  static nlohmann::json kernel_info();  // also asked for on the control channel, while a cell runs
   static bool is_about_comms(const std::string& type) { return type.rfind("comm_", 0) == 0; }
 
  private:

@@ -84,8 +84,8 @@ std::optional<Message> Wire::decode(Parts parts) const {
 Message Wire::make(const std::string& type, const Message& parent, nlohmann::json content) const {
   Message message;
   message.identities = parent.identities;
-  message.header = {{"msg_id", new_id()}, {"session", session_},  {"username", "kernel"},
-                    {"date", now()},      {"msg_type", type},     {"version", "5.3"}};
+  message.header = {{"msg_id", new_id()}, {"session", session_}, {"username", "kernel"},
+                    {"date", now()},      {"msg_type", type},    {"version", "5.3"}};
   message.parent = parent.header;
   message.content = std::move(content);
   return message;

@@ -1,4 +1,5 @@
-// Jupyter's messages as they travel: identities, a delimiter, a signature, and four parts of JSON (header, parent header, metadata, content).
+// Jupyter's messages as they travel: identities, a delimiter, a signature, and four parts of JSON (header, parent header, metadata,
+// content).
 #pragma once
 
 #include <nlohmann/json.hpp>

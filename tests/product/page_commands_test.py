@@ -77,7 +77,7 @@ def known_tests():
 done, elsewhere, away, failures, used = set(), 0, 0, [], set()
 tests = known_tests()
 for pattern, test in ELSEWHERE.items():
-    if tests is None or (test.startswith("notebooks.") and "notebooks.kernel" not in tests):  # without xeus there is no kernel
+    if tests is None or (test.startswith("notebooks.") and "notebooks.kernel" not in tests):  # without clang there is no kernel
         continue
     if test not in tests:
         failures.append(f"ELSEWHERE: there is no test {test}")
