@@ -1,6 +1,6 @@
 // JSON messages over a socket between the kernel's two processes: the one that talks to Jupyter, and the one that runs cells.
 //
-// User code never runs in the first, so a crash ends only the second, and somebody is left to say so.
+// User code never runs in the first, so a crash ends only the second, and the first reports it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
 
   int socket() const { return socket_; }
-  bool send(const nlohmann::json& message);  // false: nobody is there any more
+  bool send(const nlohmann::json& message);  // false: the other side is gone
   std::optional<nlohmann::json> receive();   // waits for a whole message; nothing: the other side is gone
 
  private:

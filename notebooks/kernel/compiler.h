@@ -76,7 +76,7 @@ class Compiler {
   int cells_ = 0;
 };
 
-// Whether somebody interrupted the cell that runs; liblockstep looks at the flag between batches.
+// Whether the cell that runs was interrupted; liblockstep looks at the flag between batches.
 void clear_interrupt();
 bool interrupted();
 void set_interrupt();  // from a signal handler

@@ -38,7 +38,7 @@ void flush_output() {
   std::fflush(stderr);
 }
 
-// std::cin asks whoever looks at the notebook for a line.
+// std::cin asks the notebook's user for a line.
 class NotebookInput : public std::streambuf {
  protected:
   int_type underflow() override {

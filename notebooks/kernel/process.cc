@@ -127,7 +127,7 @@ std::string InterpreterProcess::how_it_ended() {
     case SIGSEGV:
       return "segmentation fault: it used an address that is not its own";
     case SIGABRT:
-      return "abort: an assertion, an exception nobody caught in a thread, or a damaged heap";
+      return "abort: an assertion, an exception that a thread did not catch, or a damaged heap";
     case SIGFPE:
       return "arithmetic error, such as a division by zero";
     case SIGKILL:

@@ -27,7 +27,7 @@ class Shadowing {
   void begin_cell(const std::string& space);
   void declared(clang::Sema& sema);  // some more of the cell has been parsed
   void undo();                       // the cell did not compile: older names are back
-  // The cell threw: variables of its lines from here on were never made, so nobody shall find them.
+  // The cell threw: variables of its lines from here on were never made, so their names are hidden.
   void forget_variables(clang::Sema& sema, int from_line);
 
  private:
