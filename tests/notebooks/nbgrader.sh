@@ -24,7 +24,9 @@ c.CourseDirectory.course_id = "mirrored"
 c.CourseDirectory.root = "$folder/course"
 c.Exchange.root = "$folder/exchange"
 c.ExecutePreprocessor.timeout = 900
-c.ClearSolutions.code_stub = {"C++17": "// YOUR CODE HERE"}
+c.ClearSolutions.begin_solution_delimeter = "/// BEGIN SOLUTION"
+c.ClearSolutions.end_solution_delimeter = "/// END SOLUTION"
+c.ClearSolutions.code_stub = {"C++17": "throw Error(\"to be written\");"}
 END
 cp "$folder/config/nbgrader_config.py" "$folder/course/"
 # `nbgrader NAME ...` is quiet unless it fails.
