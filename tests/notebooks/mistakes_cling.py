@@ -4,6 +4,7 @@
 
 A process goes through mistakes until one does not pass; then another one begins with the next.
 """
+import itertools
 import pathlib
 import subprocess
 import sys
@@ -16,11 +17,11 @@ def run_from(build, first, count):
     import cppyy
 
     def run(cell):
-        """Whether a cell ran: pieces that define go to Cling as such, others are executed."""
+        """Whether a cell ran: what defines goes to Cling as such, what runs is executed, neighbours of a kind together, as xeus-cling does."""
         try:
-            for piece in pieces(build, cell):
-                text = piece["text"] + (";" if piece["open"] else "")
-                if not (cppyy.cppexec(text) if piece["runs"] else cppyy.cppdef(text)):
+            for runs, group in itertools.groupby(pieces(build, cell), key=lambda piece: piece["runs"]):
+                text = "\n".join(piece["text"] + (";" if piece["open"] else "") for piece in group)
+                if not (cppyy.cppexec(text) if runs else cppyy.cppdef(text)):
                     return False
         except Exception:  # of C++ or of Cling
             return False
