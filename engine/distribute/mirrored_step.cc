@@ -157,7 +157,6 @@ void MirroredStep::State::guarded(const std::function<void()>& body) {
       }
     }
     const std::string text = blame(error.what(), lost);
-    unanswered = !at_rest;
     if (!at_rest || !lost.empty() || updating) broken = text;
     throw Error(text);
   }
@@ -239,7 +238,11 @@ MirroredStep::MirroredStep(const Graph& graph, std::vector<LogicalGpu*> gpus, st
 MirroredStep::~MirroredStep() {
   if (!comes_to_rest()) static_cast<void>(state_.release());
 }
-bool MirroredStep::comes_to_rest() { return state_->comes_to_rest(Deadline(state_->unanswered ? 0 : state_->options.deadline_seconds)); }
+bool MirroredStep::comes_to_rest() {
+  State& state = *state_;
+  state.unanswered = !state.comes_to_rest(Deadline(state.unanswered ? 0 : state.options.deadline_seconds));
+  return !state.unanswered;
+}
 
 int MirroredStep::replicas() const { return state_->replicas(); }
 Replica& MirroredStep::replica(int index) { return state_->parts.at(static_cast<std::size_t>(index)).replica; }

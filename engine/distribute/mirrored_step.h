@@ -53,7 +53,7 @@ class MirroredStep {
   MirroredStep(const Graph& graph, std::vector<LogicalGpu*> gpus, std::shared_ptr<CrossDeviceOps> cross_device_ops, StepOptions options,
                Tracer* tracer);
   ~MirroredStep();
-  bool comes_to_rest();  // no GPU uses any of it any more; waits for that, unless the last step waited in vain
+  bool comes_to_rest();  // no GPU uses any of it any more; waits for that up to the deadline, once
 
   int replicas() const;
   Replica& replica(int index);

@@ -103,7 +103,7 @@ struct MirroredStep::State {
   bool inspecting = false;  // the step under way is traced, and closely
   bool updating = false;    // some replicas may have the new weights and others not
   std::string broken;       // why nothing more can be done, once a replica did not come back
-  bool unanswered = false;  // a GPU had not finished by the deadline of the last step
+  bool unanswered = false;  // a GPU had not finished when it was last waited for at the end: it is not waited for again
 
   PhaseTimes phase_times;
 

@@ -145,7 +145,7 @@ struct Program::State {
       if (sum.step == static_cast<int>(i)) ops::add(plain, sum.from, sum.to);
   }
 
-  // Issues the work of these steps, in the model's order; whoever watches is told. Times are those of the plan: see program_plan.h.
+  // Issues the work of these steps in the model's order, and tells the watcher of it. Times are those of the plan: see program_plan.h.
   template <typename Action>
   void watched(const std::vector<std::size_t>& steps, bool is_backward, bool is_graph, Action&& action) {
     const Range range(is_graph ? "graph" : plan.steps[steps.front()].layer->name().c_str());

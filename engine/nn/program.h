@@ -86,7 +86,7 @@ class Program {
   void use_graphs(const std::vector<bool>* segment_ends);
   int graphs() const;  // captured so far
 
-  // Null: nobody.
+  // Null: there is no watcher.
   void watch(LayerWatcher* watcher);
 
  private:

@@ -40,7 +40,7 @@ class Training {
   }
 
  private:
-  // What is trained on, for whoever keeps where training stood.
+  // What is trained on, for callbacks that keep where training stood.
   void describe() {
     TrainingPlace place;
     const std::int64_t batches = data_.cardinality();

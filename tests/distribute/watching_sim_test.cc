@@ -241,7 +241,7 @@ std::map<std::string, std::uint64_t> compare(const std::vector<Case>& cases, con
       EXPECT_EQ(difference(plain.steps, watched.steps), "") << what.name() << ", " << watch.name;
       EXPECT_EQ(watched.weights, plain.weights) << what.name() << ", " << watch.name;
       EXPECT_EQ(watched.written, "") << what.name() << ", " << watch.name << ": watching wrote in memory of the step";
-      EXPECT_GT(watched.added.size(), plain.added.size()) << what.name() << ", " << watch.name << ": nobody watched";
+      EXPECT_GT(watched.added.size(), plain.added.size()) << what.name() << ", " << watch.name << ": nothing was added";
       if (::testing::Test::HasFailure()) return plain_runs;
     }
   }

@@ -159,7 +159,7 @@ def output_faults(where, cell):
         if "\\r" in text.replace("\\r\\n", "") and output["output_type"] == "stream":
             faults.append(f"{where}: keeps progress that was written over")
         if re.search(r"/(root|home|work|tmp)/", text):
-            faults.append(f"{where}: keeps a path of somebody's machine")
+            faults.append(f"{where}: keeps a path of the machine it ran on")
         lines = "".join(output.get("text", "")).splitlines()
         faults += [f"{where}: a progress line of {len(line)} characters" for line in lines if "samples/s" in line and len(line) > 80]
     return faults
