@@ -104,7 +104,7 @@ def frames(browser):
     """Of every trace: how high it is, how much it needs, and whether it or a part of it scrolls."""
     return browser.run("""return [...document.querySelectorAll('.jp-OutputArea iframe')].map((frame) => {
       const page = frame.contentDocument, root = page.documentElement;
-      const scrolls = [...page.querySelectorAll('*')].filter((node) => ['auto', 'scroll'].includes(page.defaultView.getComputedStyle(node).overflowY) &&
+      const scrolls = [...page.querySelectorAll('html, body, main, section, div')].filter((node) => ['auto', 'scroll'].includes(page.defaultView.getComputedStyle(node).overflowY) &&
           node.scrollHeight > node.clientHeight + 1).length;
       return {height: frame.clientHeight, needs: Math.ceil(page.body.getBoundingClientRect().height), wider: root.scrollWidth > root.clientWidth + 1,
               scrolls, drawn: page.querySelectorAll('#timeline rect').length, background: page.defaultView.getComputedStyle(page.body).backgroundColor};
