@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "notebooks"
-LARGEST = 3 << 19  # bytes of a notebook with its outputs; a recorded step of 156 layers is the largest of them
+LARGEST = 1 << 20  # bytes of a notebook with its outputs
 PROGRAMS = ("mnist", "reuters", "cats-vs-dogs")
 
 
