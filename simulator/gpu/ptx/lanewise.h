@@ -1,0 +1,96 @@
+// Operations that do the same on every lane: a plain function of values becomes an operation on 32 of them, in a loop that the host's
+// compiler turns into vector instructions.
+//
+// `bool` stands for a predicate, 32 of which are a word.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "half.h"
+#include "instruction.h"
+#include "warp.h"
+
+namespace lockstep::ptx {
+
+template <typename T>
+struct SourceLanes {
+  const T* values;
+  SourceLanes(Warp& warp, std::uint32_t slot) : values(reinterpret_cast<const T*>(warp.registers + slot)) {}
+  T operator[](int lane) const { return values[lane]; }
+};
+template <>
+struct SourceLanes<bool> {
+  Mask bits;
+  SourceLanes(Warp& warp, std::uint32_t slot) : bits(*reinterpret_cast<const Mask*>(warp.registers + slot)) {}
+  bool operator[](int lane) const { return (bits >> lane & 1U) != 0; }
+};
+
+template <auto Function>
+struct Lanewise;
+
+template <typename D, typename... S, D (*Function)(S...)>
+struct Lanewise<Function> {
+  static void run(Warp& warp, const Instruction& instruction, Mask mask) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      lanes(warp, instruction.slots[0], mask, SourceLanes<S>(warp, instruction.slots[I + 1])...);
+    }
+    (std::index_sequence_for<S...>{});
+  }
+
+  static Parameter parameter(Parameter::Role role, std::size_t bytes, bool floating) {
+    Parameter made;
+    made.role = role;
+    made.bytes = static_cast<int>(bytes);
+    made.floating = floating;
+    return made;
+  }
+  static std::vector<Parameter> parameters() { return {of<D>(Parameter::Role::write), of<S>(Parameter::Role::read)...}; }
+
+ private:
+  template <typename T>
+  static Parameter of(Parameter::Role role) {
+    return parameter(role, std::is_same_v<T, bool> ? 0 : sizeof(T), std::is_floating_point_v<T>);
+  }
+
+  static void lanes(Warp& warp, std::uint32_t slot, Mask mask, SourceLanes<S>... sources) {
+    if constexpr (std::is_same_v<D, bool>) {
+      Mask bits = 0;
+      if (mask == kAllLanes) {
+        for (int i = 0; i < kLanes; ++i) bits |= static_cast<Mask>(Function(sources[i]...)) << i;
+      } else {
+        for (Mask left = mask; left != 0; left &= left - 1) {
+          const int i = std::countr_zero(left);
+          bits |= static_cast<Mask>(Function(sources[i]...)) << i;
+        }
+      }
+      Mask& result = *reinterpret_cast<Mask*>(warp.registers + slot);
+      result = (result & ~mask) | bits;
+    } else {
+      D* result = reinterpret_cast<D*>(warp.registers + slot);
+      if (mask == kAllLanes) {
+#pragma GCC ivdep
+        for (int i = 0; i < kLanes; ++i) result[i] = Function(sources[i]...);
+      } else {
+        for (Mask left = mask; left != 0; left &= left - 1) {
+          const int i = std::countr_zero(left);
+          result[i] = Function(sources[i]...);
+        }
+      }
+    }
+  }
+};
+
+template <auto Function>
+void add_lanewise(Table& table, std::string name, Kind kind) {
+  Operation operation;
+  operation.name = std::move(name);
+  operation.kind = kind;
+  operation.execute = &Lanewise<Function>::run;
+  operation.parameters = Lanewise<Function>::parameters();
+  table.add(std::move(operation));
+}
+
+}  // namespace lockstep::ptx

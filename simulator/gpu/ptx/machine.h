@@ -1,0 +1,36 @@
+// Runs kernels of a module on memory of the host, a block after the other, a warp after the other: what comes out depends on the program
+// alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "module.h"
+#include "warp.h"
+
+namespace lockstep::ptx {
+
+class Counts;
+
+// What every GPU from sm_75 to sm_90 takes.
+inline constexpr std::uint64_t kMostThreads = 1024, kMostGridX = 0x7fffffff, kMostGridYZ = 65535, kMostBlockZ = 64;
+
+struct Launch {
+  Dim grid, block;
+  std::uint32_t shared_bytes = 0;         // dynamic ones
+  std::span<const std::byte> parameters;  // packed as the kernel declares them
+  const std::vector<Region>* regions =
+      nullptr;                     // all that may be touched besides the module's own variables; null: no check of global memory
+  std::uint64_t budget = 0;        // most warp instructions of the whole launch; 0: no end
+  std::string* printed = nullptr;  // what printf prints; null: standard output
+  Counts* counts = nullptr;        // null: nothing is counted
+};
+
+// Runs the whole grid. Throws Error for a launch that no GPU takes and for what goes wrong in a thread: which kernel, block, thread and
+// line.
+void launch(const Module& module, const Code& kernel, const Launch& launch);
+
+}  // namespace lockstep::ptx

@@ -1,0 +1,67 @@
+// 32 lanes side by side: what an operation sees while it runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "instruction.h"
+
+namespace lockstep::ptx {
+
+// Generic addresses: these bits say shared or local; everything else is an address of the host, which global and constant memory are.
+inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 60;
+inline constexpr std::uint64_t kLocalWindow = std::uint64_t{2} << 60;
+inline constexpr std::uint64_t kWindowMask = std::uint64_t{15} << 60;
+
+struct Dim {
+  std::uint32_t x = 1, y = 1, z = 1;
+  std::uint64_t volume() const { return std::uint64_t{x} * y * z; }
+};
+
+// Bytes that a kernel may touch.
+struct Region {
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+// What all warps of a block share.
+struct Block {
+  Dim grid, threads;
+  Dim index;
+  std::byte* shared = nullptr;
+  std::uint64_t shared_bytes = 0, dynamic_shared_bytes = 0;
+  std::byte* parameters = nullptr;
+  std::uint64_t parameter_bytes = 0;
+  const std::vector<Region>* regions = nullptr;  // null: every global address is believed
+  std::uint64_t launched = 0;                    // a number for this launch: %gridid
+  std::string* printed = nullptr;
+};
+
+struct Warp {
+  std::byte* registers = nullptr;  // of the function that runs
+  Block* block = nullptr;
+  std::byte* local = nullptr;     // of lane 0; the other lanes' follow
+  std::uint64_t local_bytes = 0;  // of one lane
+  std::uint64_t frame_local = 0;  // where the running function's local memory begins
+  Mask carry = 0;                 // the condition code, by lane
+  Mask member = 0;                // lanes that are threads of the block
+  Mask exited = 0;
+  int index = 0;                   // in the block
+  std::uint64_t instructions = 0;  // so far, in this launch: %clock
+
+  template <typename T>
+  T* lanes(std::uint32_t slot) {
+    return reinterpret_cast<T*>(registers + slot);
+  }
+  Mask& predicate(std::uint32_t slot) { return *reinterpret_cast<Mask*>(registers + slot); }
+};
+
+// Something went wrong in a lane; the machine adds which kernel, thread and line it was.
+struct Fault {
+  int lane;
+  std::string what;
+};
+
+}  // namespace lockstep::ptx

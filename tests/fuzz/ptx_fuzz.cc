@@ -1,0 +1,42 @@
+// PTX: read, decoded and, where that works, run for a while on no memory at all.
+#include "harness.h"
+#include "ptx/error.h"
+#include "ptx/machine.h"
+
+namespace {
+
+// The machine is below the engine and has an Error of its own.
+template <typename Function>
+int run_or_refuse(Function function) {
+  return lockstep::fuzz::read_or_refuse([&] {
+    try {
+      function();
+    } catch (const lockstep::ptx::Error& error) {
+      throw lockstep::Error(error.what());
+    }
+  });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
+  using namespace lockstep;
+  return run_or_refuse([&] {
+    const ptx::Module module(std::string_view(reinterpret_cast<const char*>(bytes), count));
+    const std::vector<ptx::Region> nothing;
+    for (const std::string& name : module.kernels()) {
+      run_or_refuse([&] {
+        const ptx::Code& kernel = *module.kernel(name);
+        const std::vector<std::byte> parameters(kernel.parameter_bytes);
+        std::string printed;
+        ptx::Launch launch;
+        launch.block = {33, 1, 1};
+        launch.parameters = parameters;
+        launch.regions = &nothing;
+        launch.budget = 2000;
+        launch.printed = &printed;
+        ptx::launch(module, kernel, launch);
+      });
+    }
+  });
+}
