@@ -191,5 +191,27 @@ TEST_P(Messages, OfTransfersPassThoseOfCollectives) {
   for (int r = 0; r < 2; ++r) EXPECT_EQ(cudaStreamDestroy(side[r]), cudaSuccess);
 }
 
+// Each rank has a thread of its own, so some have connected and left before others begin to.
+TEST(Meetings, SucceedHoweverLateARankIs) {
+  const UseWay way(Way::tcp);
+  constexpr int kRanks = 4;
+  for (int round = 0; round < 100; ++round) {
+    ncclUniqueId id{};
+    ASSERT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+    std::vector<ncclResult_t> results(kRanks, ncclInternalError);
+    std::vector<std::thread> ranks;
+    for (int r = 0; r < kRanks; ++r) {
+      ranks.emplace_back([&, r] {
+        cudaSetDevice(r);
+        ncclComm_t comm = nullptr;
+        results[static_cast<std::size_t>(r)] = ncclCommInitRank(&comm, kRanks, id, r);
+        ncclCommDestroy(comm);
+      });
+    }
+    for (std::thread& rank : ranks) rank.join();
+    ASSERT_EQ(results, std::vector<ncclResult_t>(kRanks, ncclSuccess)) << "round " << round << ": " << ncclGetLastError(nullptr);
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::test

@@ -32,6 +32,7 @@ using Key = std::tuple<std::uint64_t, std::uint64_t, int>;  // process, serial, 
 struct Formations {
   std::mutex mutex;
   std::map<Key, std::pair<std::shared_ptr<Formation>, std::ptrdiff_t>> open;  // and how many ranks are still to come
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::ptrdiff_t> here;  // by process and serial: ranks of this process that use the key
 };
 
 Formations& formations() {
@@ -90,6 +91,8 @@ std::shared_ptr<Formation> find_formation(const IdContent& id, const Table& tabl
   const int member = members[static_cast<std::size_t>(rank)];
   Formations& all = formations();
   const std::lock_guard lock(all.mutex);
+  const auto is_here = [](const Seat& seat) { return seat.process == own_process(); };
+  all.here.try_emplace({id.process, id.serial}, std::count_if(table.seats.begin(), table.seats.end(), is_here));
   auto& [formation, missing] = all.open[{id.process, id.serial, member}];
   if (formation == nullptr) {
     formation = std::make_shared<Formation>(id, table, member);
@@ -102,13 +105,13 @@ void leave_formation(const IdContent& id, const Table& table, int rank) {
   const int member = members_of(table)[static_cast<std::size_t>(rank)];
   Formations& all = formations();
   const std::lock_guard lock(all.mutex);
-  const auto found = all.open.find({id.process, id.serial, member});
-  if (found == all.open.end() || --found->second.second > 0) return;
-  all.open.erase(found);
-  const bool more = std::any_of(all.open.begin(), all.open.end(), [&id](const auto& other) {
-    return std::get<0>(other.first) == id.process && std::get<1>(other.first) == id.serial;
-  });
-  if (!more) lobby().forget(id.process, id.serial);
+  if (const auto found = all.open.find({id.process, id.serial, member}); found != all.open.end() && --found->second.second == 0)
+    all.open.erase(found);
+  // Not before the last one: a rank that is still to come is greeted under this key.
+  if (const auto found = all.here.find({id.process, id.serial}); found != all.here.end() && --found->second == 0) {
+    all.here.erase(found);
+    lobby().forget(id.process, id.serial);
+  }
 }
 
 }  // namespace lockstep::sim::nccl
