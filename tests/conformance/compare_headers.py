@@ -136,7 +136,7 @@ def main():
 
     theirs = [d for d in given.theirs if Path(d).is_dir()]
     if not any((Path(d) / given.header).is_file() for d in theirs):
-        print(f"{given.header}: skipped, NVIDIA's is not on this machine")
+        print("skipped: NVIDIA's headers are not there (./lockstep test --parity gets the oldest that are supported)")
         return 77
 
     headers = Path(given.ours[0]).resolve()
