@@ -68,7 +68,7 @@ inside() {
 }
 
 # The two commands as the README has them.
-readme() { sed -n "s,^\(\./lockstep $1\b[^#]*[^# ]\) *#.*,\1,p" "$repo/README.md" | head -n 1; }
+readme() { sed -n "/^\.\/lockstep $1\b/s/ *#.*//p" "$repo/README.md" | head -n 1; }
 
 status=0
 for command in run test; do
