@@ -29,6 +29,8 @@ void in_folder(const fs::path& folder, Function function) {
   }
 }
 
+}  // namespace
+
 // Two processes that train with one folder would take each other's backups away. Held by the process until training has ended, or it has.
 class FolderLock {
  public:
@@ -58,8 +60,6 @@ class FolderLock {
  private:
   int descriptor_ = -1;
 };
-
-}  // namespace
 
 struct BackupAndRestore::State {
   fs::path folder;
