@@ -6,7 +6,7 @@
 #   tests/product/clean_machine.sh FOLDER [--work-tree] [--only run|test] [--suite jammy --mirror URL --components main,universe]
 #
 # Needs root and debootstrap. FOLDER is made anew and removed before each run. --work-tree copies what is on disk instead of cloning
-# what is committed. The package mirror and apt's settings (proxies, for one) are this machine's.
+# what is committed. The package mirror, apt's settings (proxies, for one) and certificates of authorities are this machine's.
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 die() { echo "clean_machine: $*" >&2; exit 1; }
@@ -42,6 +42,7 @@ mkdir -p "$target" && touch "$target/.lockstep-clean-machine"
 debootstrap --variant=minbase --components="$components" "$suite" "$target" ${mirror:+"$mirror"} >"$target.log" 2>&1 || { tail "$target.log" >&2; die 'debootstrap failed'; }
 grep -lsE '^[[:space:]]*Acquire::' /etc/apt/apt.conf /etc/apt/apt.conf.d/* | xargs -r cp -t "$target/etc/apt/apt.conf.d" || true
 cp -L /etc/resolv.conf "$target/etc/resolv.conf"
+if [[ -f /etc/ssl/certs/ca-certificates.crt ]]; then cp -L /etc/ssl/certs/ca-certificates.crt "$target/etc/authorities.crt"; fi  # for pip
 echo "base system: $((SECONDS - started)) s, $(chroot "$target" dpkg-query -W | wc -l) packages"
 
 home=/root
@@ -62,7 +63,7 @@ clone
 inside() {
   unshare --mount --pid --fork -- bash -c '
     mount --make-rprivate / && mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount -t tmpfs tmp "$1/tmp" &&
-    exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb \
+    exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb PIP_CERT=/etc/authorities.crt \
       ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
       chroot "$1" /bin/sh -c "cd /root/lockstep && $2" </dev/null' inside "$target" "$1"
 }
