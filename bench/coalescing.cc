@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "coalescing_steps.h"
+#include "bench/coalescing_steps.h"
 
 using namespace lockstep;
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "coalescing.h"
-#include "control.h"
-#include "workloads.h"
+#include "bench/workloads.h"
+#include "simulator/gpu/coalescing/coalescing.h"
+#include "simulator/gpu/runtime/control.h"
 
 namespace lockstep::bench {
 

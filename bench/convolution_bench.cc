@@ -19,10 +19,10 @@
 #include <thread>
 #include <vector>
 
-#include "check.h"
-#include "config.h"
-#include "dnn_graph.h"
-#include "stream.h"
+#include "engine/device/check.h"
+#include "engine/device/stream.h"
+#include "engine/ops/dnn_graph.h"
+#include "simulator/gpu/runtime/config.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cross_device_ops.h"
-#include "elementwise.h"
+#include "engine/distribute/collectives/cross_device_ops.h"
+#include "engine/ops/elementwise.h"
 #include "lockstep/logical.h"
 
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "elementwise.h"
-#include "graph.h"
+#include "engine/nn/graph.h"
+#include "engine/nn/program.h"
+#include "engine/ops/elementwise.h"
 #include "lockstep/layers.h"
-#include "program.h"
 
 namespace {
 

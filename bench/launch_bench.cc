@@ -11,10 +11,10 @@
 #include <memory>
 #include <vector>
 
-#include "check.h"
-#include "elementwise_kernels.h"
-#include "launch.h"
-#include "stream.h"
+#include "engine/device/check.h"
+#include "engine/device/launch.h"
+#include "engine/device/stream.h"
+#include "engine/kernels/elementwise_kernels.h"
 
 namespace {
 

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "blas/product.h"
+#include "simulator/gpu/blas/product.h"
 
 namespace {
 

@@ -16,10 +16,10 @@
 #include <thread>
 #include <vector>
 
-#include "mirrored_step.h"
-#include "model_impl.h"
-#include "profile.h"
-#include "workloads.h"
+#include "bench/workloads.h"
+#include "engine/distribute/step/mirrored_step.h"
+#include "engine/train/model_impl.h"
+#include "simulator/gpu/runtime/profile.h"
 
 using namespace lockstep;
 

@@ -15,7 +15,7 @@
 #include <ctime>
 #include <string>
 
-#include "recording.h"
+#include "simulator/clock/recording.h"
 
 namespace {
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
-#include "elementwise_kernels.h"
-#include "launch.h"
-#include "optimizer_kernels.h"
-#include "ptx/support/ptx_launch.h"
-#include "smooth_activation_kernels.h"
-#include "stream.h"
+#include "engine/device/check.h"
+#include "engine/device/launch.h"
+#include "engine/device/stream.h"
+#include "engine/kernels/elementwise_kernels.h"
+#include "engine/kernels/optimizer_kernels.h"
+#include "engine/kernels/smooth_activation_kernels.h"
+#include "tests/simulator/gpu/ptx/support/ptx_launch.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads.h"
+#include "bench/workloads.h"
 
 using namespace lockstep;
 

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/distribute/step/mirrored_step.h"
+#include "engine/train/model_impl.h"
 #include "lockstep/lockstep.h"
-#include "mirrored_step.h"
-#include "model_impl.h"
-#include "trace.h"
+#include "simulator/trace/trace.h"
 
 namespace {
 

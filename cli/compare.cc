@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "child.h"
-#include "command.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "cli/validators.h"
 #include "lockstep/error.h"
-#include "validators.h"
 
 namespace lockstep::cli {
 namespace {

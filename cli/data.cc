@@ -4,9 +4,9 @@
 #include <functional>
 #include <memory>
 
-#include "command.h"
+#include "cli/command.h"
+#include "cli/validators.h"
 #include "lockstep/lockstep.h"
-#include "validators.h"
 
 namespace lockstep::cli {
 namespace {

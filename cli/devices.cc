@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "command.h"
+#include "cli/command.h"
 #include "lockstep/lockstep.h"
 
 namespace lockstep::cli {

@@ -12,7 +12,7 @@
 #include <memory>
 #include <thread>
 
-#include "command.h"
+#include "cli/command.h"
 #include "lockstep/lockstep.h"
 
 namespace lockstep::cli {

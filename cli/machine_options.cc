@@ -1,10 +1,10 @@
-#include "machine_options.h"
+#include "cli/machine_options.h"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
 
-#include "validators.h"
+#include "cli/validators.h"
 
 namespace lockstep::cli {
 

@@ -1,6 +1,6 @@
 // Real GPUs are what they are.
+#include "cli/machine_options.h"
 #include "lockstep/error.h"
-#include "machine_options.h"
 
 namespace lockstep::cli {
 

@@ -1,9 +1,9 @@
 // The virtual GPU reads its environment at first use.
 #include <cstdlib>
 
-#include "../simulator/clock/machine_model.h"
+#include "cli/machine_options.h"
 #include "lockstep/error.h"
-#include "machine_options.h"
+#include "simulator/clock/machine_model.h"
 
 namespace lockstep::cli {
 

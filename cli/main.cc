@@ -8,10 +8,10 @@
 #include <new>
 #include <vector>
 
-#include "command.h"
-#include "help.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/validators.h"
 #include "lockstep/error.h"
-#include "validators.h"
 
 namespace lockstep::cli {
 namespace {

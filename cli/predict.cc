@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "command.h"
+#include "cli/command.h"
+#include "cli/validators.h"
 #include "lockstep/lockstep.h"
-#include "validators.h"
 
 namespace lockstep::cli {
 namespace {

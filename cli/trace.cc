@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "command.h"
+#include "cli/command.h"
+#include "cli/validators.h"
 #include "lockstep/trace.h"
-#include "validators.h"
 
 namespace lockstep::cli {
 namespace {

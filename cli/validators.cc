@@ -1,4 +1,4 @@
-#include "validators.h"
+#include "cli/validators.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "ends_in.h"
 #include "lockstep/error.h"
 #include "lockstep/flipped_bit.h"
 
@@ -111,7 +110,7 @@ CLI::Validator file_to_read() {
 
 CLI::Validator file_to_write(const std::vector<std::string>& endings) {
   return check("FILE", [=](const std::string& text) {
-    if (!endings.empty() && std::none_of(endings.begin(), endings.end(), [&](const std::string& end) { return ends_in(text, end); }))
+    if (!endings.empty() && std::none_of(endings.begin(), endings.end(), [&](const std::string& end) { return text.ends_with(end); }))
       return fmt::format("'{}' does not end in {}", text, fmt::join(endings, " or "));
     std::error_code ignored;
     if (text.empty() || fs::is_directory(text, ignored)) return fmt::format("'{}' is a folder, not the name of a file", text);
@@ -135,7 +134,7 @@ CLI::Validator folder_to_write() {
 
 CLI::Validator model_file() {
   return check("FILE", [](const std::string& text) {
-    return ends_in(text, ".keras") || ends_in(text, ".h5")
+    return text.ends_with(".keras") || text.ends_with(".h5")
                ? std::string()
                : fmt::format("'{}': the name of a model file ends in .keras, .h5 or .weights.h5", text);
   });

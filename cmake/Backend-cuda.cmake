@@ -30,9 +30,9 @@ find_package(CUDAToolkit 12.4 REQUIRED)
 find_package(cuDNN 9 REQUIRED)
 find_package(NCCL 2.20 REQUIRED)
 
-# Headers a kernel or the engine sees. The range helpers' CUDA twins have the names of those in simulator/gpu/kernel.
+# Headers a kernel or the engine sees: <backend/...> here is engine/cuda/backend, whose twin is simulator/gpu/backend.
 add_library(lockstep_gpu_api INTERFACE)
-target_include_directories(lockstep_gpu_api INTERFACE ${PROJECT_SOURCE_DIR}/engine/kernels/cuda)
+target_include_directories(lockstep_gpu_api INTERFACE ${PROJECT_SOURCE_DIR}/engine/cuda)
 target_include_directories(lockstep_gpu_api SYSTEM INTERFACE
   ${CUDAToolkit_INCLUDE_DIRS} ${cuDNN_INCLUDE_DIR} ${NCCL_INCLUDE_DIR})
 target_link_libraries(lockstep_gpu_api INTERFACE lockstep_settings)
@@ -51,7 +51,6 @@ target_link_libraries(lockstep_gpu INTERFACE lockstep_gpu_api CUDA::cudart CUDA:
 function(lockstep_add_kernels target)
   add_library(${target} STATIC ${ARGN})
   target_link_libraries(${target} PUBLIC lockstep_gpu_api CUDA::cudart)
-  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/engine/kernels)
   # What ptxas says of registers is kept beside each object: tests/product/kernel_registers.py looks for spills.
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>)
   set_target_properties(${target} PROPERTIES RULE_LAUNCH_COMPILE "${PROJECT_SOURCE_DIR}/cmake/keep_ptxas_words.sh <OBJECT>")

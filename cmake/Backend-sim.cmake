@@ -2,10 +2,10 @@
 find_package(oneDNN 2.2 REQUIRED)
 find_package(Boost REQUIRED COMPONENTS context)
 
-# Headers a kernel or the engine sees under NVIDIA's names.
+# Headers a kernel or the engine sees: NVIDIA's names, and <backend/...>, whose twin is engine/cuda/backend.
 add_library(lockstep_gpu_api INTERFACE)
 target_include_directories(lockstep_gpu_api INTERFACE
-  ${PROJECT_SOURCE_DIR}/simulator/gpu/include ${PROJECT_SOURCE_DIR}/simulator/gpu/kernel)
+  ${PROJECT_SOURCE_DIR}/simulator/gpu/include ${PROJECT_SOURCE_DIR}/simulator/gpu)
 target_link_libraries(lockstep_gpu_api INTERFACE lockstep_settings)
 
 # Kernels are one shared library, built once for each x86-64 level; the loader picks (glibc-hwcaps).
@@ -16,7 +16,7 @@ function(lockstep_add_kernels target)
   endif()
   set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
   # The block and thread a kernel sees while it runs live beside the kernels, below everything else.
-  lockstep_sources(context ${PROJECT_SOURCE_DIR}/simulator/gpu/kernel/*.cc)
+  lockstep_sources(context ${PROJECT_SOURCE_DIR}/simulator/gpu/backend/*.cc)
   foreach(level ${levels})
     if(level STREQUAL v2)
       set(name ${target})
@@ -27,7 +27,6 @@ function(lockstep_add_kernels target)
     endif()
     add_library(${name} SHARED ${ARGN} ${context})
     target_link_libraries(${name} PUBLIC lockstep_gpu_api)
-    target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/engine/kernels)
     # errno and trap flags cost vectorisation (a square root may set them) and change no bits.
     target_compile_options(${name} PRIVATE -march=x86-64-${level} -O3 -fno-math-errno -fno-trapping-math)
     if(level STREQUAL v4)  # g++ 12 warns of its own header's `__m512 y = y`, which is how it says "any value" (GCC bug 105593)
@@ -50,11 +49,11 @@ endif()
 function(lockstep_add_counted_kernels target)
   set(helpers ${PROJECT_BINARY_DIR}/nvcc_helpers)
   foreach(header kernel_support.h lanes.h lane_choice.h transposing.h)
-    configure_file(${PROJECT_SOURCE_DIR}/engine/kernels/cuda/${header} ${helpers}/${header} COPYONLY)
+    configure_file(${PROJECT_SOURCE_DIR}/engine/cuda/backend/${header} ${helpers}/backend/${header} COPYONLY)
   endforeach()
   set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
   add_library(${target} OBJECT EXCLUDE_FROM_ALL ${ARGN})
-  target_include_directories(${target} PRIVATE ${helpers} PUBLIC ${PROJECT_SOURCE_DIR}/engine/kernels)
+  target_include_directories(${target} BEFORE PRIVATE ${helpers})
   target_link_libraries(${target} PUBLIC lockstep_gpu_api)
   target_compile_options(${target} PRIVATE -include ${PROJECT_SOURCE_DIR}/simulator/gpu/coalescing/nvcc_names.h -Wno-unknown-pragmas
     -O2 -fno-math-errno -fno-trapping-math -fno-tree-loop-vectorize -fno-tree-slp-vectorize -fno-store-merging

@@ -21,6 +21,9 @@ if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12 AND CMAKE_CXX_COMPILER_VE
   # g++ 12 sees overlapping copies in plain `"text" + std::string` (GCC bug 105651).
   target_compile_options(lockstep_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
+# One root for every include: "engine/distribute/step/mirrored_step.h". Beside it there are only the public headers (lockstep/), NVIDIA's names
+# and the backend's side of the seam (<backend/view.h>, docs/design.md); tests/architecture says who may include whom.
+target_include_directories(lockstep_settings INTERFACE ${PROJECT_SOURCE_DIR})
 target_link_libraries(lockstep_settings INTERFACE Threads::Threads)
 if(LOCKSTEP_SANITIZE)
   target_compile_options(lockstep_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${LOCKSTEP_SANITIZE} -fno-omit-frame-pointer>)

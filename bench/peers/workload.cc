@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "../workloads.h"
+#include "bench/workloads.h"
 
 using namespace lockstep;
 using namespace lockstep::bench;

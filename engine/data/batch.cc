@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "dataset_impl.h"
+#include "engine/data/dataset_impl.h"
 
 namespace lockstep {
 namespace {

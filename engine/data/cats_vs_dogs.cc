@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "engine/data/places.h"
 #include "lockstep/images.h"
-#include "places.h"
 
 namespace lockstep {
 

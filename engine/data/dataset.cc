@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "dataset_impl.h"
+#include "engine/data/dataset_impl.h"
 
 namespace lockstep {
 namespace {

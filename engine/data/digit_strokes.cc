@@ -1,6 +1,6 @@
 // A way to write a digit is a list of strokes; a stroke is a smooth curve (Catmull-Rom) through a few points. Where the
 // pen turns sharply one stroke ends and the next begins. The hand's unsteadiness moves the points, not the curve.
-#include "digit_strokes.h"
+#include "engine/data/digit_strokes.h"
 
 #include <array>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "splitmix.h"
+#include "engine/data/splitmix.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "download.h"
+#include "engine/data/download.h"
 
 #include <fstream>
 #include <memory>
@@ -9,7 +9,7 @@
 #include <curl/curl.h>
 #endif
 
-#include "sha256.h"
+#include "common/sha256.h"
 
 namespace lockstep {
 

@@ -1,7 +1,7 @@
 // Strokes to pixels: the writing is stretched, slanted and turned a little, scaled into 20x20 pixels, drawn with a round pen
 // whose edge fades over a pixel, and moved so that its centre of mass is the image's, as MNIST was made. Only + - * / and square roots,
 // which are exactly rounded everywhere: no sine, no exponential.
-#include "drawn_digits.h"
+#include "engine/data/drawn_digits.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "digit_strokes.h"
-#include "mnist_folder.h"
+#include "engine/data/digit_strokes.h"
+#include "engine/data/mnist_folder.h"
 
 namespace lockstep {
 namespace {

@@ -8,8 +8,8 @@
 #include <random>
 #include <sstream>
 
-#include "dataset_impl.h"
-#include "input_file.h"
+#include "engine/data/dataset_impl.h"
+#include "engine/data/files/input_file.h"
 
 namespace lockstep {
 namespace {

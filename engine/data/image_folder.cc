@@ -11,10 +11,10 @@
 #include <set>
 #include <thread>
 
-#include "dataset_impl.h"
-#include "image/image_file.h"
-#include "image/resize.h"
-#include "legacy_random.h"
+#include "engine/data/dataset_impl.h"
+#include "engine/data/image/image_file.h"
+#include "engine/data/image/resize.h"
+#include "engine/data/legacy_random.h"
 #include "lockstep/images.h"
 
 namespace lockstep {

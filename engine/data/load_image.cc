@@ -1,8 +1,8 @@
 // load_image: one picture for a model.
 #include <algorithm>
 
-#include "image/image_file.h"
-#include "image/resize.h"
+#include "engine/data/image/image_file.h"
+#include "engine/data/image/resize.h"
 #include "lockstep/images.h"
 
 namespace lockstep {

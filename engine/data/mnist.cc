@@ -2,11 +2,11 @@
 #include <filesystem>
 #include <string>
 
-#include "drawn_digits.h"
+#include "engine/data/drawn_digits.h"
+#include "engine/data/mnist_download.h"
+#include "engine/data/mnist_folder.h"
+#include "engine/data/places.h"
 #include "lockstep/dataset.h"
-#include "mnist_download.h"
-#include "mnist_folder.h"
-#include "places.h"
 
 namespace lockstep {
 namespace {

@@ -1,9 +1,9 @@
-#include "mnist_download.h"
+#include "engine/data/mnist_download.h"
 
 #include <system_error>
 
-#include "download.h"
-#include "mnist_folder.h"
+#include "engine/data/download.h"
+#include "engine/data/mnist_folder.h"
 
 namespace lockstep {
 

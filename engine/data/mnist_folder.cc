@@ -1,10 +1,10 @@
-#include "mnist_folder.h"
+#include "engine/data/mnist_folder.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "idx.h"
-#include "npz.h"
+#include "engine/data/files/idx.h"
+#include "engine/data/files/npz.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "places.h"
+#include "engine/data/places.h"
 
 #include <cstdlib>
 

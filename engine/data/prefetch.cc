@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "dataset_impl.h"
+#include "engine/data/dataset_impl.h"
 
 namespace lockstep {
 namespace {

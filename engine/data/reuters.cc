@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <optional>
 
-#include "download.h"
-#include "legacy_random.h"
+#include "engine/data/download.h"
+#include "engine/data/files/npz.h"
+#include "engine/data/legacy_random.h"
+#include "engine/data/places.h"
 #include "lockstep/sequences.h"
-#include "npz.h"
-#include "places.h"
 
 namespace lockstep {
 

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "engine/data/places.h"
 #include "lockstep/error.h"
-#include "places.h"
 
 namespace lockstep {
 

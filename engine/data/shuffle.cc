@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "dataset_impl.h"
-#include "splitmix.h"
+#include "engine/data/dataset_impl.h"
+#include "engine/data/splitmix.h"
 
 namespace lockstep {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "dataset_impl.h"
+#include "engine/data/dataset_impl.h"
 
 namespace lockstep {
 namespace {

@@ -1,9 +1,9 @@
 // Capture and launch of graphs.
-#include "captured_graph.h"
+#include "engine/device/captured_graph.h"
 
 #include <utility>
 
-#include "check.h"
+#include "engine/device/check.h"
 
 namespace lockstep {
 namespace {

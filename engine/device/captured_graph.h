@@ -5,7 +5,7 @@
 
 #include <cuda_runtime.h>
 
-#include "stream.h"
+#include "engine/device/stream.h"
 
 namespace lockstep {
 

@@ -1,5 +1,5 @@
 // Turning a library's status into an Error with a place and, where we know one, a hint.
-#include "check.h"
+#include "engine/device/check.h"
 
 #include <string>
 

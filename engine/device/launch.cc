@@ -1,5 +1,5 @@
 // Grids that keep a GPU busy without more blocks than its loops can use.
-#include "launch.h"
+#include "engine/device/launch.h"
 
 #include <algorithm>
 

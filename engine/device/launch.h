@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "check.h"
-#include "cost.h"
-#include "stream.h"
+#include <backend/cost.h>
+#include "engine/device/check.h"
+#include "engine/device/stream.h"
 
 namespace lockstep {
 

@@ -1,5 +1,5 @@
 // Ranges through NVTX, in a domain of our own: a tool can show them without those of NVIDIA's libraries.
-#include "range.h"
+#include "engine/device/range.h"
 
 #include <nvtx3/nvToolsExt.h>
 #include <sys/syscall.h>

@@ -1,9 +1,9 @@
 // Streams and events. Destructors never throw: what fails there has failed before, in a call that was checked.
-#include "stream.h"
+#include "engine/device/stream.h"
 
 #include <utility>
 
-#include "check.h"
+#include "engine/device/check.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "html.h"
+#include "engine/display/html.h"
 
 #include <fmt/format.h>
 

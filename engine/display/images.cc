@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "html.h"
+#include "engine/display/html.h"
+#include "engine/display/png.h"
 #include "lockstep/display.h"
-#include "png.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "png.h"
+#include "engine/display/png.h"
 
 #include <zlib.h>
 

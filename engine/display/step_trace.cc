@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "html.h"
+#include "engine/display/html.h"
 #include "lockstep/display.h"
 #include "lockstep/replica_report.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "html.h"
+#include "engine/display/html.h"
 #include "lockstep/display.h"
 
 namespace lockstep {

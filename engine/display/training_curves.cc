@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 
-#include "html.h"
+#include "engine/display/html.h"
 #include "lockstep/display.h"
 
 namespace lockstep {

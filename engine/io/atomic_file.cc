@@ -1,4 +1,4 @@
-#include "atomic_file.h"
+#include "engine/io/atomic_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "input_file.h"
+#include "engine/data/files/input_file.h"
 #include "lockstep/error.h"
 
 namespace lockstep {

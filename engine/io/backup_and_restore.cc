@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "backup_pointer.h"
+#include "engine/io/backup_pointer.h"
 #include "lockstep/error.h"
 #include "lockstep/model.h"
 

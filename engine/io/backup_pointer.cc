@@ -1,9 +1,9 @@
-#include "backup_pointer.h"
+#include "engine/io/backup_pointer.h"
 
-#include "atomic_file.h"
-#include "input_file.h"
+#include "engine/data/files/input_file.h"
+#include "engine/io/atomic_file.h"
+#include "engine/io/place_json.h"
 #include "lockstep/error.h"
-#include "place_json.h"
 
 namespace lockstep {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "atomic_file.h"
+#include "engine/io/atomic_file.h"
 #include "lockstep/array.h"
 
 namespace lockstep::hdf5 {

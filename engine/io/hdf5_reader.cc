@@ -6,8 +6,8 @@
 #include <cstring>
 #include <map>
 
-#include "hdf5_file.h"
-#include "input_file.h"
+#include "engine/data/files/input_file.h"
+#include "engine/io/hdf5_file.h"
 #include "lockstep/error.h"
 
 namespace lockstep::hdf5 {

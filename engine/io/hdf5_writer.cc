@@ -1,4 +1,4 @@
-#include "hdf5_file.h"
+#include "engine/io/hdf5_file.h"
 
 #include <hdf5.h>
 

@@ -1,21 +1,21 @@
-#include "layer_config.h"
+#include "engine/io/layer_config.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "average_pooling2d.h"
-#include "batch_normalization.h"
-#include "conv2d.h"
-#include "dense.h"
-#include "depthwise_conv2d.h"
-#include "layers_1d.h"
+#include "engine/nn/average_pooling2d.h"
+#include "engine/nn/batch_normalization.h"
+#include "engine/nn/conv2d.h"
+#include "engine/nn/dense.h"
+#include "engine/nn/depthwise_conv2d.h"
+#include "engine/nn/embedding.h"
+#include "engine/nn/layers_1d.h"
+#include "engine/nn/max_pooling2d.h"
+#include "engine/nn/random_layers.h"
+#include "engine/nn/simple_layers.h"
+#include "engine/nn/zero_padding2d.h"
 #include "lockstep/error.h"
 #include "lockstep/sequence_layers.h"
-#include "max_pooling2d.h"
-#include "nn/embedding.h"
-#include "random_layers.h"
-#include "simple_layers.h"
-#include "zero_padding2d.h"
 
 namespace lockstep {
 namespace {

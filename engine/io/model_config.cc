@@ -1,12 +1,12 @@
-#include "model_config.h"
+#include "engine/io/model_config.h"
 
 #include <map>
 
-#include "dense_loss.h"
-#include "functional.h"
-#include "layer_config.h"
+#include "engine/io/layer_config.h"
+#include "engine/losses/dense_loss.h"
+#include "engine/losses/sparse_categorical_crossentropy.h"
+#include "engine/nn/functional.h"
 #include "lockstep/error.h"
-#include "sparse_categorical_crossentropy.h"
 
 namespace lockstep {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "graph.h"
+#include "engine/losses/loss.h"
+#include "engine/metrics/metric.h"
+#include "engine/nn/graph.h"
+#include "engine/optim/optimizer.h"
 #include "lockstep/model.h"
-#include "losses/loss.h"
-#include "metric.h"
-#include "optim/optimizer.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "model_state.h"
+#include "engine/io/model_state.h"
 
 #include <algorithm>
 

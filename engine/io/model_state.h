@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "graph.h"
-#include "hdf5_file.h"
+#include "engine/io/hdf5_file.h"
+#include "engine/nn/graph.h"
 #include "lockstep/model.h"
 
 namespace lockstep {

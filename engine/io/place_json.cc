@@ -1,4 +1,4 @@
-#include "place_json.h"
+#include "engine/io/place_json.h"
 
 #include "lockstep/error.h"
 

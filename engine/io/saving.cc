@@ -3,14 +3,14 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "elementwise.h"
+#include "engine/data/files/zip_archive.h"
+#include "engine/io/model_config.h"
+#include "engine/io/place_json.h"
+#include "engine/io/weights_files.h"
+#include "engine/io/zip_writer.h"
+#include "engine/ops/elementwise.h"
+#include "engine/train/model_impl.h"
 #include "lockstep/model.h"
-#include "model_config.h"
-#include "model_impl.h"
-#include "place_json.h"
-#include "weights_files.h"
-#include "zip_archive.h"
-#include "zip_writer.h"
 
 namespace lockstep {
 namespace {
@@ -20,12 +20,9 @@ using nlohmann::json;
 enum class FileForm { keras, weights, legacy };
 
 FileForm form_of(const std::string& path) {
-  const auto ends_in = [&](const std::string& end) {
-    return path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
-  };
-  if (ends_in(".keras")) return FileForm::keras;
-  if (ends_in(".weights.h5")) return FileForm::weights;
-  if (ends_in(".h5") || ends_in(".hdf5")) return FileForm::legacy;
+  if (path.ends_with(".keras")) return FileForm::keras;
+  if (path.ends_with(".weights.h5")) return FileForm::weights;
+  if (path.ends_with(".h5") || path.ends_with(".hdf5")) return FileForm::legacy;
   throw Error(path + ": the name of a model file ends in .keras, .h5 or .weights.h5");
 }
 

@@ -1,4 +1,4 @@
-#include "weights_files.h"
+#include "engine/io/weights_files.h"
 
 #include <algorithm>
 #include <map>

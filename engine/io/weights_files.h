@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "graph.h"
-#include "hdf5_file.h"
-#include "model_state.h"
+#include "engine/io/hdf5_file.h"
+#include "engine/io/model_state.h"
+#include "engine/nn/graph.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "zip_writer.h"
+#include "engine/io/zip_writer.h"
 
 #include <zlib.h>
 

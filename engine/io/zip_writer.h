@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "atomic_file.h"
+#include "engine/io/atomic_file.h"
 
 namespace lockstep {
 

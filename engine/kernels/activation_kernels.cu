@@ -1,8 +1,8 @@
 // Bias and activation after a product, their gradients in one pass, and softmax.
 #include <cmath>
 
-#include "activation_kernels.h"
-#include "kernel_support.h"
+#include <backend/kernel_support.h>
+#include "engine/kernels/activation_kernels.h"
 
 namespace lockstep::kernels {
 

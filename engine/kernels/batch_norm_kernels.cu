@@ -1,9 +1,9 @@
 // Batch normalisation over rows x columns, forward and gradient, with the ReLU that follows it.
 #include <cmath>
 
-#include "batch_norm_kernels.h"
-#include "kernel_support.h"
-#include "lanes.h"
+#include <backend/kernel_support.h>
+#include <backend/lanes.h>
+#include "engine/kernels/batch_norm_kernels.h"
 
 namespace lockstep::kernels {
 

@@ -1,8 +1,8 @@
 // Clipping gradients, by value or by norm.
 #include <cmath>
 
-#include "clip_kernels.h"
-#include "kernel_support.h"
+#include <backend/kernel_support.h>
+#include "engine/kernels/clip_kernels.h"
 
 namespace lockstep::kernels {
 

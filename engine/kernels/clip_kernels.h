@@ -3,8 +3,8 @@
 
 #include <cuda_runtime.h>
 
-#include "cost.h"
-#include "view.h"
+#include <backend/cost.h>
+#include <backend/view.h>
 
 namespace lockstep::kernels {
 

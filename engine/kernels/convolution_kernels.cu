@@ -4,8 +4,8 @@
 // of them are multiplied with. Each sum is a chain of fused multiply-adds in the order of the loops, so the tile does not show in the bits.
 #include <cmath>
 
-#include "convolution_kernels.h"
-#include "kernel_support.h"
+#include <backend/kernel_support.h>
+#include "engine/kernels/convolution_kernels.h"
 
 namespace lockstep::kernels {
 

@@ -1,8 +1,8 @@
 // Convolution, bias, ReLU and max pooling as one, forward and gradient.
-#include "convolution_pooling_kernels.h"
+#include "engine/kernels/convolution_pooling_kernels.h"
 
-#include "kernel_support.h"
-#include "lane_choice.h"
+#include <backend/kernel_support.h>
+#include <backend/lane_choice.h>
 
 namespace lockstep::kernels {
 

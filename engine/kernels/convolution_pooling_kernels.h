@@ -7,8 +7,8 @@
 
 #include <cuda_runtime.h>
 
-#include "cost.h"
-#include "view.h"
+#include <backend/cost.h>
+#include <backend/view.h>
 
 namespace lockstep::kernels {
 

@@ -1,9 +1,9 @@
 // Losses whose labels are as many numbers as the model's outputs.
 #include <cmath>
 
-#include "dense_loss_kernels.h"
-#include "kernel_support.h"
-#include "sample_weight.h"
+#include <backend/kernel_support.h>
+#include "engine/kernels/dense_loss_kernels.h"
+#include "engine/kernels/sample_weight.h"
 
 namespace lockstep::kernels {
 

@@ -4,9 +4,9 @@
 // fused multiply-adds in the order of the loops, so the tile does not show in the bits.
 #include <cmath>
 
-#include "depthwise_kernels.h"
-#include "depthwise_window3.h"
-#include "kernel_support.h"
+#include <backend/kernel_support.h>
+#include "engine/kernels/depthwise_kernels.h"
+#include "engine/kernels/depthwise_window3.h"
 
 namespace lockstep::kernels {
 

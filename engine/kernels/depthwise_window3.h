@@ -7,9 +7,9 @@
 
 #include <type_traits>
 
-#include "depthwise_kernels.h"
-#include "kernel_support.h"
-#include "lanes.h"
+#include <backend/kernel_support.h>
+#include <backend/lanes.h>
+#include "engine/kernels/depthwise_kernels.h"
 
 namespace lockstep::kernels::window3 {
 

@@ -1,7 +1,7 @@
 // Flat buffers: fill, add, transpose, and a fingerprint of their bits.
-#include "elementwise_kernels.h"
-#include "kernel_support.h"
-#include "transposing.h"
+#include <backend/kernel_support.h>
+#include <backend/transposing.h>
+#include "engine/kernels/elementwise_kernels.h"
 
 namespace lockstep::kernels {
 

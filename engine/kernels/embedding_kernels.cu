@@ -1,9 +1,9 @@
 // Looking up rows of a table by number, and the gradient of that.
 #include <cmath>
 
-#include "embedding_kernels.h"
-#include "kernel_support.h"
-#include "lanes.h"
+#include <backend/kernel_support.h>
+#include <backend/lanes.h>
+#include "engine/kernels/embedding_kernels.h"
 
 namespace lockstep::kernels {
 

@@ -1,7 +1,7 @@
 // Images, NHWC, moved or averaged.
-#include "image_kernels.h"
+#include "engine/kernels/image_kernels.h"
 
-#include "kernel_support.h"
+#include <backend/kernel_support.h>
 
 namespace lockstep::kernels {
 

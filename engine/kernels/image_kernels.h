@@ -3,10 +3,10 @@
 
 #include <cuda_runtime.h>
 
-#include "cost.h"
-#include "pooling_kernels.h"
-#include "random_key.h"
-#include "view.h"
+#include <backend/cost.h>
+#include <backend/view.h>
+#include "engine/kernels/pooling_kernels.h"
+#include "engine/kernels/random_key.h"
 
 namespace lockstep::kernels {
 

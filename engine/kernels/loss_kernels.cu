@@ -1,9 +1,9 @@
 // Cross-entropy with integer labels, with its gradient, and the running sums that losses and metrics are shown from.
 #include <cmath>
 
-#include "kernel_support.h"
-#include "loss_kernels.h"
-#include "sample_weight.h"
+#include <backend/kernel_support.h>
+#include "engine/kernels/loss_kernels.h"
+#include "engine/kernels/sample_weight.h"
 
 namespace lockstep::kernels {
 

@@ -1,7 +1,7 @@
 // Running sums for metrics beyond plain accuracy.
-#include "kernel_support.h"
-#include "metric_kernels.h"
-#include "sample_weight.h"
+#include <backend/kernel_support.h>
+#include "engine/kernels/metric_kernels.h"
+#include "engine/kernels/sample_weight.h"
 
 namespace lockstep::kernels {
 

@@ -1,8 +1,8 @@
 // Nadam's update, and the decay of weights that AdamW adds to Adam. Rounded one by one, as TensorFlow's separate operations are.
 #include <cmath>
 
-#include "kernel_support.h"
-#include "nadam_kernels.h"
+#include <backend/kernel_support.h>
+#include "engine/kernels/nadam_kernels.h"
 
 namespace lockstep::kernels {
 

@@ -1,8 +1,8 @@
 // Optimizer updates: one pass over one flat buffer. Products and sums are rounded one by one, as TensorFlow's separate operations are.
 #include <cmath>
 
-#include "kernel_support.h"
-#include "optimizer_kernels.h"
+#include <backend/kernel_support.h>
+#include "engine/kernels/optimizer_kernels.h"
 
 namespace lockstep::kernels {
 

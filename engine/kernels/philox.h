@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "host_device.h"
+#include <backend/host_device.h>
 
 namespace lockstep {
 

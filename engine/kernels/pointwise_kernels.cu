@@ -1,7 +1,7 @@
 // One element at a time.
-#include "pointwise_kernels.h"
+#include "engine/kernels/pointwise_kernels.h"
 
-#include "kernel_support.h"
+#include <backend/kernel_support.h>
 
 namespace lockstep::kernels {
 

@@ -3,9 +3,9 @@
 
 #include <cuda_runtime.h>
 
-#include "cost.h"
-#include "random_key.h"
-#include "view.h"
+#include <backend/cost.h>
+#include <backend/view.h>
+#include "engine/kernels/random_key.h"
 
 namespace lockstep::kernels {
 

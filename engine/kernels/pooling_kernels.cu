@@ -1,8 +1,8 @@
 // Max pooling over windows of an NHWC image, forward and gradient.
 #include <cmath>
 
-#include "kernel_support.h"
-#include "pooling_kernels.h"
+#include <backend/kernel_support.h>
+#include "engine/kernels/pooling_kernels.h"
 
 namespace lockstep::kernels {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "host_device.h"
-#include "philox.h"
+#include <backend/host_device.h>
+#include "engine/kernels/philox.h"
 
 namespace lockstep::kernels {
 

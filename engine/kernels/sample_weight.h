@@ -1,8 +1,8 @@
 // What a sample counts in a weighted sum.
 #pragma once
 
-#include "host_device.h"
-#include "view.h"
+#include <backend/host_device.h>
+#include <backend/view.h>
 
 namespace lockstep::kernels {
 

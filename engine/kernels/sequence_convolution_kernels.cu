@@ -1,9 +1,9 @@
 // The gradient of what a 1-D convolution read.
-#include "sequence_convolution_kernels.h"
+#include "engine/kernels/sequence_convolution_kernels.h"
 
-#include "kernel_support.h"
-#include "lanes.h"
-#include "transposing.h"
+#include <backend/kernel_support.h>
+#include <backend/lanes.h>
+#include <backend/transposing.h>
 
 namespace lockstep::kernels {
 

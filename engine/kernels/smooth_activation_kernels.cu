@@ -1,9 +1,9 @@
 // Activations that are smooth everywhere: each gradient is a polynomial of the output, so backward keeps nothing else.
-#include "smooth_activation_kernels.h"
+#include "engine/kernels/smooth_activation_kernels.h"
 
 #include <cmath>
 
-#include "kernel_support.h"
+#include <backend/kernel_support.h>
 
 namespace lockstep::kernels {
 

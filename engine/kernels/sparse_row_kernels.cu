@@ -1,8 +1,8 @@
 // Rows of a table that are in use: packed so that they can travel, and summed over replicas.
-#include "sparse_row_kernels.h"
+#include "engine/kernels/sparse_row_kernels.h"
 
-#include "kernel_support.h"
-#include "lanes.h"
+#include <backend/kernel_support.h>
+#include <backend/lanes.h>
 
 namespace lockstep::kernels {
 

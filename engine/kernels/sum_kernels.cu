@@ -1,7 +1,7 @@
 // The sum of several flat buffers, in one pass.
-#include "sum_kernels.h"
+#include "engine/kernels/sum_kernels.h"
 
-#include "kernel_support.h"
+#include <backend/kernel_support.h>
 
 namespace lockstep::kernels {
 namespace {

@@ -1,8 +1,8 @@
-#include "dense_loss.h"
+#include "engine/losses/dense_loss.h"
 
 #include <iostream>
 
-#include "dense_losses.h"
+#include "engine/ops/dense_losses.h"
 #include "lockstep/error.h"
 
 namespace lockstep {

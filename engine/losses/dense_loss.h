@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "losses/loss.h"
+#include "engine/losses/loss.h"
 
 namespace lockstep {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "op_context.h"
-#include "program.h"
+#include "engine/nn/program.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep {
 

@@ -1,9 +1,9 @@
 // Losses by name, and the public handles of lockstep/losses.h.
 #include "lockstep/losses.h"
 
-#include "dense_loss.h"
+#include "engine/losses/dense_loss.h"
+#include "engine/losses/sparse_categorical_crossentropy.h"
 #include "lockstep/error.h"
-#include "sparse_categorical_crossentropy.h"
 
 namespace lockstep {
 

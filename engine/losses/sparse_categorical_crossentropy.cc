@@ -1,8 +1,8 @@
-#include "sparse_categorical_crossentropy.h"
+#include "engine/losses/sparse_categorical_crossentropy.h"
 
 #include <iostream>
 
-#include "cross_entropy.h"
+#include "engine/ops/cross_entropy.h"
 #include "lockstep/error.h"
 
 namespace lockstep {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <string>
 
-#include "losses/loss.h"
+#include "engine/losses/loss.h"
 
 namespace lockstep {
 

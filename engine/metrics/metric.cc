@@ -1,13 +1,13 @@
 // Metrics by name, and the public handles of lockstep/metrics.h.
-#include "metric.h"
+#include "engine/metrics/metric.h"
 
 #include <utility>
 
-#include "cross_entropy.h"
-#include "dense_losses.h"
+#include "engine/ops/cross_entropy.h"
+#include "engine/ops/dense_losses.h"
+#include "engine/ops/top_k.h"
 #include "lockstep/error.h"
 #include "lockstep/metrics.h"
-#include "top_k.h"
 
 namespace lockstep {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "op_context.h"
-#include "program.h"
+#include "engine/nn/program.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep {
 

@@ -1,7 +1,7 @@
-#include "add.h"
+#include "engine/nn/add.h"
 
-#include "elementwise.h"
-#include "pointwise.h"
+#include "engine/ops/elementwise.h"
+#include "engine/ops/pointwise.h"
 
 namespace lockstep {
 namespace {

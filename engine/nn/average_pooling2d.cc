@@ -1,6 +1,6 @@
-#include "average_pooling2d.h"
+#include "engine/nn/average_pooling2d.h"
 
-#include "image.h"
+#include "engine/ops/image.h"
 
 namespace lockstep {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "layer.h"
+#include "engine/nn/layer.h"
+#include "engine/nn/window.h"
 #include "lockstep/layers.h"
-#include "window.h"
 
 namespace lockstep {
 

@@ -1,9 +1,9 @@
-#include "batch_normalization.h"
+#include "engine/nn/batch_normalization.h"
 
 #include <algorithm>
 
-#include "batch_norm.h"
-#include "program.h"
+#include "engine/nn/program.h"
+#include "engine/ops/batch_norm.h"
 
 namespace lockstep {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "initializer.h"
-#include "layer.h"
+#include "engine/nn/initializer.h"
+#include "engine/nn/layer.h"
 
 namespace lockstep {
 

@@ -1,10 +1,10 @@
-#include "conv2d.h"
+#include "engine/nn/conv2d.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "conv_pooling.h"
-#include "max_pooling2d.h"
+#include "engine/nn/conv_pooling.h"
+#include "engine/nn/max_pooling2d.h"
 
 namespace lockstep {
 namespace {

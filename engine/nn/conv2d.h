@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "activation.h"
-#include "convolution.h"
-#include "initializer.h"
-#include "layer.h"
+#include "engine/nn/initializer.h"
+#include "engine/nn/layer.h"
+#include "engine/nn/window.h"
+#include "engine/ops/activation.h"
+#include "engine/ops/convolution.h"
 #include "lockstep/layers.h"
-#include "window.h"
 
 namespace lockstep {
 

@@ -1,7 +1,7 @@
-#include "conv_pooling.h"
+#include "engine/nn/conv_pooling.h"
 
-#include "max_pooling2d.h"
-#include "program.h"
+#include "engine/nn/max_pooling2d.h"
+#include "engine/nn/program.h"
 
 namespace lockstep {
 namespace {

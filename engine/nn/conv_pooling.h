@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "activation.h"
-#include "convolution_pooling.h"
-#include "layer.h"
+#include "engine/nn/layer.h"
+#include "engine/ops/activation.h"
+#include "engine/ops/convolution_pooling.h"
 
 namespace lockstep {
 

@@ -1,11 +1,11 @@
-#include "dense.h"
+#include "engine/nn/dense.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "matmul.h"
-#include "program.h"
+#include "engine/nn/program.h"
+#include "engine/ops/matmul.h"
 
 namespace lockstep {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "activation.h"
-#include "initializer.h"
-#include "layer.h"
+#include "engine/nn/initializer.h"
+#include "engine/nn/layer.h"
+#include "engine/ops/activation.h"
 
 namespace lockstep {
 

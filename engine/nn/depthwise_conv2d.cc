@@ -1,4 +1,4 @@
-#include "depthwise_conv2d.h"
+#include "engine/nn/depthwise_conv2d.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
-#include "nn/embedding.h"
+#include "engine/nn/embedding.h"
 
 #include <utility>
 
-#include "ops/embedding.h"
+#include "engine/ops/embedding.h"
 
 namespace lockstep {
 namespace {

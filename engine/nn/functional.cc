@@ -1,12 +1,12 @@
-#include "functional.h"
+#include "engine/nn/functional.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <numeric>
 
+#include "engine/nn/simple_layers.h"
 #include "lockstep/error.h"
-#include "simple_layers.h"
 
 namespace lockstep {
 

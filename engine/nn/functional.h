@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "graph.h"
+#include "engine/nn/graph.h"
 #include "lockstep/layers.h"
 
 namespace lockstep {

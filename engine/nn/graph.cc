@@ -1,4 +1,4 @@
-#include "graph.h"
+#include "engine/nn/graph.h"
 
 #include <algorithm>
 #include <map>

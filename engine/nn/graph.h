@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "layer.h"
+#include "engine/nn/layer.h"
+#include "engine/nn/variables.h"
 #include "lockstep/shape.h"
-#include "variables.h"
 
 namespace lockstep {
 

@@ -1,12 +1,12 @@
 // The public handles of lockstep/layers.h for images and residual networks: each makes a layer and sets its options.
-#include "add.h"
-#include "average_pooling2d.h"
-#include "batch_normalization.h"
-#include "depthwise_conv2d.h"
+#include "engine/nn/add.h"
+#include "engine/nn/average_pooling2d.h"
+#include "engine/nn/batch_normalization.h"
+#include "engine/nn/depthwise_conv2d.h"
+#include "engine/nn/random_layers.h"
+#include "engine/nn/simple_layers.h"
+#include "engine/nn/zero_padding2d.h"
 #include "lockstep/layers.h"
-#include "random_layers.h"
-#include "simple_layers.h"
-#include "zero_padding2d.h"
 
 namespace lockstep {
 namespace {

@@ -1,10 +1,10 @@
-#include "initializer.h"
+#include "engine/nn/initializer.h"
 
 #include <cmath>
 #include <utility>
 
+#include "engine/kernels/philox.h"
 #include "lockstep/error.h"
-#include "philox.h"
 
 namespace lockstep {
 namespace {

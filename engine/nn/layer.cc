@@ -1,4 +1,4 @@
-#include "layer.h"
+#include "engine/nn/layer.h"
 
 #include "lockstep/error.h"
 

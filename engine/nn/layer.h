@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/nn/variables.h"
+#include "engine/ops/op_context.h"
 #include "lockstep/shape.h"
-#include "op_context.h"
-#include "variables.h"
 
 namespace lockstep {
 

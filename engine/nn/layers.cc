@@ -1,10 +1,10 @@
 // The public handles of lockstep/layers.h: each makes a layer and sets its options.
 #include "lockstep/layers.h"
 
-#include "conv2d.h"
-#include "dense.h"
-#include "max_pooling2d.h"
-#include "simple_layers.h"
+#include "engine/nn/conv2d.h"
+#include "engine/nn/dense.h"
+#include "engine/nn/max_pooling2d.h"
+#include "engine/nn/simple_layers.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "layers_1d.h"
+#include "engine/nn/layers_1d.h"
 
 namespace lockstep {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "conv2d.h"
-#include "max_pooling2d.h"
+#include "engine/nn/conv2d.h"
+#include "engine/nn/max_pooling2d.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "max_pooling2d.h"
+#include "engine/nn/max_pooling2d.h"
 
 namespace lockstep {
 namespace {

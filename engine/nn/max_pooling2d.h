@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "layer.h"
+#include "engine/nn/layer.h"
+#include "engine/nn/window.h"
+#include "engine/ops/pooling.h"
 #include "lockstep/layers.h"
-#include "pooling.h"
-#include "window.h"
 
 namespace lockstep {
 

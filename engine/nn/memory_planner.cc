@@ -1,4 +1,4 @@
-#include "memory_planner.h"
+#include "engine/nn/memory_planner.h"
 
 #include <algorithm>
 #include <functional>

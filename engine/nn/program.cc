@@ -1,15 +1,15 @@
-#include "program.h"
+#include "engine/nn/program.h"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 #include <utility>
 
-#include "elementwise.h"
+#include "engine/device/range.h"
+#include "engine/nn/program_graphs.h"
+#include "engine/nn/program_plan.h"
+#include "engine/ops/elementwise.h"
 #include "lockstep/error.h"
-#include "program_graphs.h"
-#include "program_plan.h"
-#include "range.h"
 
 namespace lockstep {
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "graph.h"
-#include "layer.h"
-#include "logical_gpu.h"
-#include "replica_group.h"
-#include "tensor.h"
-#include "variables.h"
+#include "engine/nn/graph.h"
+#include "engine/nn/layer.h"
+#include "engine/nn/variables.h"
+#include "engine/ops/replica_group.h"
+#include "engine/tensor/tensor.h"
+#include "simulator/logical/logical_gpu.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "program_graphs.h"
+#include "engine/nn/program_graphs.h"
 
 #include <algorithm>
 #include <optional>

@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "captured_graph.h"
+#include "engine/device/captured_graph.h"
 
 namespace lockstep {
 

@@ -1,12 +1,12 @@
-#include "program_plan.h"
+#include "engine/nn/program_plan.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "engine/nn/simple_layers.h"
 #include "lockstep/error.h"
-#include "simple_layers.h"
 
 namespace lockstep {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "graph.h"
-#include "memory_planner.h"
-#include "program.h"
+#include "engine/nn/graph.h"
+#include "engine/nn/memory_planner.h"
+#include "engine/nn/program.h"
 
 namespace lockstep {
 

@@ -1,9 +1,9 @@
-#include "random_layers.h"
+#include "engine/nn/random_layers.h"
 
-#include "image.h"
+#include "engine/nn/program.h"
+#include "engine/ops/image.h"
+#include "engine/ops/pointwise.h"
 #include "lockstep/error.h"
-#include "pointwise.h"
-#include "program.h"
 
 namespace lockstep {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "layer.h"
+#include "engine/nn/layer.h"
 
 namespace lockstep {
 

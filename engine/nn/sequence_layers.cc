@@ -1,8 +1,8 @@
 // The public handles of lockstep/sequence_layers.h: each makes a layer and sets its options.
 #include "lockstep/sequence_layers.h"
 
-#include "layers_1d.h"
-#include "nn/embedding.h"
+#include "engine/nn/embedding.h"
+#include "engine/nn/layers_1d.h"
 
 namespace lockstep {
 namespace {

@@ -1,9 +1,9 @@
-#include "simple_layers.h"
+#include "engine/nn/simple_layers.h"
 
 #include <cmath>
 
-#include "elementwise.h"
-#include "pointwise.h"
+#include "engine/ops/elementwise.h"
+#include "engine/ops/pointwise.h"
 
 namespace lockstep {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "activation.h"
-#include "layer.h"
+#include "engine/nn/layer.h"
+#include "engine/ops/activation.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "summary.h"
+#include "engine/nn/summary.h"
 
 #include <array>
 #include <cstdio>

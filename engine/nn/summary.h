@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "graph.h"
+#include "engine/nn/graph.h"
 
 namespace lockstep {
 

@@ -1,9 +1,9 @@
-#include "variables.h"
+#include "engine/nn/variables.h"
 
 #include <utility>
 
+#include "engine/ops/elementwise.h"
 #include "lockstep/error.h"
-#include "ops/elementwise.h"
 
 namespace lockstep {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "initializer.h"
-#include "logical_gpu.h"
-#include "tensor.h"
+#include "engine/nn/initializer.h"
+#include "engine/tensor/tensor.h"
+#include "simulator/logical/logical_gpu.h"
 
 namespace lockstep {
 

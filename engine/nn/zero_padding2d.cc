@@ -1,6 +1,6 @@
-#include "zero_padding2d.h"
+#include "engine/nn/zero_padding2d.h"
 
-#include "image.h"
+#include "engine/ops/image.h"
 
 namespace lockstep {
 namespace {

@@ -1,12 +1,12 @@
 // Bias, activations and their gradients, as launches of our own kernels.
-#include "activation.h"
+#include "engine/ops/activation.h"
 
-#include "activation_kernels.h"
-#include "elementwise.h"
-#include "launch.h"
-#include "op_check.h"
-#include "pointwise.h"
-#include "smooth_activation_kernels.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/activation_kernels.h"
+#include "engine/kernels/smooth_activation_kernels.h"
+#include "engine/ops/elementwise.h"
+#include "engine/ops/op_check.h"
+#include "engine/ops/pointwise.h"
 
 namespace lockstep {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "op_context.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep {
 

@@ -1,10 +1,10 @@
 // Batch normalisation, as launches of our own kernels.
-#include "batch_norm.h"
+#include "engine/ops/batch_norm.h"
 
-#include "batch_norm_kernels.h"
-#include "elementwise.h"
-#include "launch.h"
-#include "op_check.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/batch_norm_kernels.h"
+#include "engine/ops/elementwise.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

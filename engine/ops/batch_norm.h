@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "op_context.h"
-#include "replica_group.h"
+#include "engine/ops/op_context.h"
+#include "engine/ops/replica_group.h"
 
 namespace lockstep::ops {
 

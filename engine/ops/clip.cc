@@ -1,8 +1,8 @@
-#include "clip.h"
+#include "engine/ops/clip.h"
 
-#include "clip_kernels.h"
-#include "launch.h"
-#include "op_check.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/clip_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 namespace {

@@ -1,7 +1,7 @@
 // Clipping gradients in place.
 #pragma once
 
-#include "op_context.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

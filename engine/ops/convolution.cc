@@ -4,16 +4,16 @@
 // filter is transposed into scratch before forward and backward data, and out of it after backward filter: a few KB beside the images.
 // A 1 x 1 filter is a matrix I x O, and an NHWC image is one of pixels x I: their product needs no other layout. Large filters, which
 // would cost most to transpose, go that way.
-#include "convolution.h"
+#include "engine/ops/convolution.h"
 
 #include <algorithm>
 
-#include "convolution_kernels.h"
-#include "dnn_graph.h"
-#include "elementwise_kernels.h"
-#include "launch.h"
-#include "matmul.h"
-#include "op_check.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/convolution_kernels.h"
+#include "engine/kernels/elementwise_kernels.h"
+#include "engine/ops/dnn_graph.h"
+#include "engine/ops/matmul.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "op_context.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

@@ -1,12 +1,12 @@
-#include "convolution_pooling.h"
+#include "engine/ops/convolution_pooling.h"
 
 #include <algorithm>
 
-#include "activation_kernels.h"
-#include "convolution_pooling_kernels.h"
-#include "launch.h"
-#include "op_check.h"
-#include "sequence_convolution_kernels.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/activation_kernels.h"
+#include "engine/kernels/convolution_pooling_kernels.h"
+#include "engine/kernels/sequence_convolution_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

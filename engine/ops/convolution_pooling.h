@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "convolution.h"
-#include "pooling.h"
+#include "engine/ops/convolution.h"
+#include "engine/ops/pooling.h"
 
 namespace lockstep::ops {
 

@@ -1,9 +1,9 @@
 // Losses and running sums, as launches of our own kernels.
-#include "cross_entropy.h"
+#include "engine/ops/cross_entropy.h"
 
-#include "launch.h"
-#include "loss_kernels.h"
-#include "op_check.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/loss_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

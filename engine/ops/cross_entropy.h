@@ -1,7 +1,7 @@
 // Softmax and cross-entropy with integer labels, fused, with the gradient; and the running sums metrics are made of.
 #pragma once
 
-#include "op_context.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

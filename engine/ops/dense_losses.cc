@@ -1,8 +1,8 @@
-#include "dense_losses.h"
+#include "engine/ops/dense_losses.h"
 
-#include "dense_loss_kernels.h"
-#include "launch.h"
-#include "op_check.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/dense_loss_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 namespace {

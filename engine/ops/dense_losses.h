@@ -1,7 +1,7 @@
 // Losses whose labels are as many numbers as the model's outputs; the first axis counts samples.
 #pragma once
 
-#include "op_context.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

@@ -1,10 +1,10 @@
 // Depthwise convolution, as launches of our own kernels.
-#include "depthwise.h"
+#include "engine/ops/depthwise.h"
 
-#include "activation_kernels.h"
-#include "depthwise_kernels.h"
-#include "launch.h"
-#include "op_check.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/activation_kernels.h"
+#include "engine/kernels/depthwise_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

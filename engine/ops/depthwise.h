@@ -1,7 +1,7 @@
 // Depthwise 2-D convolution, NHWC images and Keras' filters (kernel_h, kernel_w, channels, multiplier), by our own kernels.
 #pragma once
 
-#include "op_context.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

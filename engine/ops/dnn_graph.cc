@@ -1,5 +1,5 @@
 // Choosing and running a cuDNN plan.
-#include "dnn_graph.h"
+#include "engine/ops/dnn_graph.h"
 
 #include <algorithm>
 

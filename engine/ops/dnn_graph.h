@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "check.h"
+#include "engine/device/check.h"
 
 namespace lockstep::ops {
 

@@ -1,13 +1,13 @@
 // Small things on flat buffers: copies are CUDA's, the rest are kernels.
-#include "elementwise.h"
+#include "engine/ops/elementwise.h"
 
 #include <algorithm>
 
-#include "elementwise_kernels.h"
-#include "launch.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/elementwise_kernels.h"
+#include "engine/kernels/sum_kernels.h"
+#include "engine/ops/op_check.h"
 #include "lockstep/error.h"
-#include "op_check.h"
-#include "sum_kernels.h"
 
 namespace lockstep::ops {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "op_context.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

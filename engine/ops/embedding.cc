@@ -1,10 +1,10 @@
-#include "ops/embedding.h"
+#include "engine/ops/embedding.h"
 
 #include <algorithm>
 
-#include "embedding_kernels.h"
-#include "launch.h"
-#include "op_check.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/embedding_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

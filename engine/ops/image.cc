@@ -1,9 +1,9 @@
 // Images moved or averaged, as launches of our own kernels.
-#include "image.h"
+#include "engine/ops/image.h"
 
-#include "image_kernels.h"
-#include "launch.h"
-#include "op_check.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/image_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

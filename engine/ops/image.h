@@ -1,9 +1,9 @@
 // Images, NHWC, moved or averaged: zero padding, average pooling, random flips.
 #pragma once
 
-#include "op_context.h"
-#include "pooling.h"
-#include "random_key.h"
+#include "engine/kernels/random_key.h"
+#include "engine/ops/op_context.h"
+#include "engine/ops/pooling.h"
 
 namespace lockstep::ops {
 

@@ -2,12 +2,12 @@
 //
 // cuBLASLt is column-major. A row-major matrix read as column-major is its transpose, and C^T = B^T A^T; so the operands change
 // places and nothing is moved. The bias runs along the rows of C^T, as cuBLASLt's BIAS epilogue has it.
-#include "matmul.h"
+#include "engine/ops/matmul.h"
 
 #include <array>
 
-#include "check.h"
-#include "op_check.h"
+#include "engine/device/check.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

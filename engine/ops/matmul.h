@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "activation.h"
-#include "op_context.h"
+#include "engine/ops/activation.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

@@ -1,7 +1,7 @@
-#include "ops/nadam.h"
+#include "engine/ops/nadam.h"
 
-#include "launch.h"
-#include "op_check.h"
+#include "engine/device/launch.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

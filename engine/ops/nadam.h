@@ -1,8 +1,8 @@
 // Nadam's update and the decay of weights, as launches of our own kernels.
 #pragma once
 
-#include "nadam_kernels.h"
-#include "op_context.h"
+#include "engine/kernels/nadam_kernels.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "engine/ops/op_context.h"
 #include "lockstep/error.h"
-#include "op_context.h"
 
 namespace lockstep::ops {
 

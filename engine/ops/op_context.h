@@ -1,8 +1,8 @@
 // Where an operation runs: a logical GPU, one of its streams, and scratch memory that was planned for it.
 #pragma once
 
-#include "logical_gpu.h"
-#include "tensor.h"
+#include "engine/tensor/tensor.h"
+#include "simulator/logical/logical_gpu.h"
 
 namespace lockstep {
 

@@ -1,9 +1,9 @@
 // Optimizer updates, as launches of our own kernels.
-#include "optimizer_update.h"
+#include "engine/ops/optimizer_update.h"
 
-#include "launch.h"
-#include "op_check.h"
-#include "optimizer_kernels.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/optimizer_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

@@ -1,7 +1,7 @@
 // Optimizer updates: one fused kernel over one flat buffer per replica.
 #pragma once
 
-#include "op_context.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

@@ -1,9 +1,9 @@
 // One element at a time, as launches of our own kernels.
-#include "pointwise.h"
+#include "engine/ops/pointwise.h"
 
-#include "launch.h"
-#include "op_check.h"
-#include "pointwise_kernels.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/pointwise_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

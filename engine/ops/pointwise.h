@@ -1,8 +1,8 @@
 // One element at a time: sums, a ReLU with an upper bound, scaling, dropout. Where it says so, the output may be the input.
 #pragma once
 
-#include "op_context.h"
-#include "random_key.h"
+#include "engine/kernels/random_key.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

@@ -1,9 +1,9 @@
 // Max pooling, as launches of our own kernels.
-#include "pooling.h"
+#include "engine/ops/pooling.h"
 
-#include "launch.h"
-#include "op_check.h"
-#include "pooling_kernels.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/pooling_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

@@ -1,7 +1,7 @@
 // Max pooling over windows of an NHWC image.
 #pragma once
 
-#include "op_context.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

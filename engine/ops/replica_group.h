@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tensor.h"
+#include "engine/tensor/tensor.h"
 
 namespace lockstep {
 

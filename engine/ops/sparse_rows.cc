@@ -1,8 +1,8 @@
-#include "sparse_rows.h"
+#include "engine/ops/sparse_rows.h"
 
-#include "launch.h"
-#include "op_check.h"
-#include "sparse_row_kernels.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/sparse_row_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

@@ -1,7 +1,7 @@
 // Rows of a table that are in use: packed, and summed over replicas.
 #pragma once
 
-#include "op_context.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

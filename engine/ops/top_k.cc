@@ -1,8 +1,8 @@
-#include "top_k.h"
+#include "engine/ops/top_k.h"
 
-#include "launch.h"
-#include "metric_kernels.h"
-#include "op_check.h"
+#include "engine/device/launch.h"
+#include "engine/kernels/metric_kernels.h"
+#include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
 

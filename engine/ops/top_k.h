@@ -1,7 +1,7 @@
 // Counting samples whose label is among the k best.
 #pragma once
 
-#include "op_context.h"
+#include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
 

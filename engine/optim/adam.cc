@@ -1,10 +1,10 @@
-#include "adam.h"
+#include "engine/optim/adam.h"
 
 #include <cmath>
 
-#include "checks.h"
-#include "ops/nadam.h"
-#include "optimizer_update.h"
+#include "engine/ops/nadam.h"
+#include "engine/ops/optimizer_update.h"
+#include "engine/optim/checks.h"
 
 namespace lockstep {
 

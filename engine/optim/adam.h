@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rated_optimizer.h"
+#include "engine/optim/rated_optimizer.h"
 
 namespace lockstep {
 

@@ -1,9 +1,9 @@
-#include "nadam.h"
+#include "engine/optim/nadam.h"
 
 #include <cmath>
 
-#include "checks.h"
-#include "ops/nadam.h"
+#include "engine/ops/nadam.h"
+#include "engine/optim/checks.h"
 
 namespace lockstep {
 

@@ -1,10 +1,10 @@
 // Optimizers by name, and the public handles of lockstep/optimizers.h.
 #include "lockstep/optimizers.h"
 
-#include "adam.h"
-#include "checks.h"
-#include "nadam.h"
-#include "sgd.h"
+#include "engine/optim/adam.h"
+#include "engine/optim/checks.h"
+#include "engine/optim/nadam.h"
+#include "engine/optim/sgd.h"
 
 namespace lockstep {
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "checks.h"
-#include "clip.h"
+#include "engine/ops/clip.h"
+#include "engine/optim/checks.h"
+#include "engine/optim/optimizer.h"
 #include "lockstep/schedules.h"
-#include "optim/optimizer.h"
 
 namespace lockstep {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "checks.h"
+#include "engine/optim/checks.h"
 
 namespace lockstep {
 namespace {

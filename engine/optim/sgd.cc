@@ -1,7 +1,7 @@
-#include "sgd.h"
+#include "engine/optim/sgd.h"
 
-#include "checks.h"
-#include "optimizer_update.h"
+#include "engine/ops/optimizer_update.h"
+#include "engine/optim/checks.h"
 
 namespace lockstep {
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include <backend/view.h>
 #include "lockstep/array.h"
 #include "lockstep/shape.h"
-#include "view.h"
 
 namespace lockstep {
 

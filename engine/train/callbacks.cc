@@ -8,9 +8,9 @@
 #include <fstream>
 #include <optional>
 
+#include "engine/train/watch.h"
 #include "lockstep/error.h"
 #include "lockstep/model.h"
-#include "watch.h"
 
 namespace lockstep {
 

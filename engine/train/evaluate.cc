@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "interrupt.h"
+#include "engine/distribute/strategy/strategy_impl.h"
+#include "engine/train/interrupt.h"
+#include "engine/train/model_impl.h"
 #include "lockstep/model.h"
-#include "model_impl.h"
-#include "strategy_impl.h"
 
 namespace lockstep {
 

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <optional>
 
-#include "interrupt.h"
+#include "engine/distribute/strategy/strategy_impl.h"
+#include "engine/train/interrupt.h"
+#include "engine/train/model_impl.h"
+#include "engine/train/progress.h"
+#include "engine/train/trace_run.h"
 #include "lockstep/model.h"
-#include "model_impl.h"
-#include "progress.h"
-#include "strategy_impl.h"
-#include "trace_impl.h"
-#include "trace_run.h"
+#include "simulator/trace/trace_impl.h"
 
 namespace lockstep {
 

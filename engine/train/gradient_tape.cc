@@ -1,7 +1,7 @@
 #include "lockstep/gradient_tape.h"
 
-#include "model_impl.h"
-#include "strategy_impl.h"
+#include "engine/distribute/strategy/strategy_impl.h"
+#include "engine/train/model_impl.h"
 
 namespace lockstep {
 

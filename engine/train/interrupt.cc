@@ -1,4 +1,4 @@
-#include "interrupt.h"
+#include "engine/train/interrupt.h"
 
 #include <dlfcn.h>
 

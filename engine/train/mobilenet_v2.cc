@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "functional.h"
+#include "engine/nn/functional.h"
 #include "lockstep/applications.h"
 #include "lockstep/error.h"
 

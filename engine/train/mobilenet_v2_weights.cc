@@ -5,16 +5,12 @@
 #include <map>
 #include <vector>
 
+#include "engine/data/files/npz.h"
 #include "lockstep/applications.h"
 #include "lockstep/error.h"
-#include "npz.h"
 
 namespace lockstep::applications {
 namespace {
-
-bool ends_in(const std::string& name, const std::string& end) {
-  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-}
 
 struct Place {
   std::string folded, convolution, normalisation;  // names in the .npz, and of our layers
@@ -107,7 +103,7 @@ class FoldedWeights {
 }  // namespace
 
 std::string load_mobilenet_v2_weights(Model& model, const std::string& path) {
-  if (!ends_in(path, ".npz")) {
+  if (!path.ends_with(".npz")) {
     model.load_weights(path);
     return "Weights from " + path;
   }

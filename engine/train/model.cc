@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "elementwise.h"
-#include "functional.h"
-#include "model_impl.h"
-#include "strategy_impl.h"
-#include "summary.h"
+#include "engine/distribute/strategy/strategy_impl.h"
+#include "engine/nn/functional.h"
+#include "engine/nn/summary.h"
+#include "engine/ops/elementwise.h"
+#include "engine/train/model_impl.h"
 
 namespace lockstep {
 namespace {

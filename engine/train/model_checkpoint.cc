@@ -3,15 +3,11 @@
 
 #include <filesystem>
 
+#include "engine/train/watch.h"
 #include "lockstep/model.h"
-#include "watch.h"
 
 namespace lockstep {
 namespace {
-
-bool ends_in(const std::string& name, const std::string& end) {
-  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-}
 
 // One field of a path: "epoch:02d" or "val_loss:.2f", as Python formats it.
 std::string field(const std::string& path, const std::string& text, const TrainingEvent& event) {
@@ -62,7 +58,7 @@ struct ModelCheckpoint::State : Watch {
   std::string last;
 
   void check_path() const {
-    if (weights_only ? !ends_in(path, ".weights.h5") : !ends_in(path, ".keras") && !ends_in(path, ".h5"))
+    if (weights_only ? !path.ends_with(".weights.h5") : !path.ends_with(".keras") && !path.ends_with(".h5"))
       throw Error("ModelCheckpoint: " + path +
                   (weights_only ? " must end in .weights.h5, since only weights are saved"
                                 : " must end in .keras or .h5 (.weights.h5 with save_weights_only)"));

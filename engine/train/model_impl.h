@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "graph.h"
+#include "engine/distribute/step/mirrored_step.h"
+#include "engine/nn/graph.h"
 #include "lockstep/model.h"
 #include "lockstep/trace.h"
-#include "mirrored_step.h"
-#include "trace.h"
+#include "simulator/trace/trace.h"
 
 namespace lockstep {
 

@@ -1,4 +1,4 @@
-#include "progress.h"
+#include "engine/train/progress.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "interrupt.h"
+#include "engine/train/interrupt.h"
 
 namespace lockstep {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "host_clock.h"
+#include <backend/host_clock.h>
 #include "lockstep/model.h"
 
 namespace lockstep {

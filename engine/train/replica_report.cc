@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "model_impl.h"
+#include "engine/train/model_impl.h"
 
 namespace lockstep {
 

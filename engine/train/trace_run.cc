@@ -1,4 +1,4 @@
-#include "trace_run.h"
+#include "engine/train/trace_run.h"
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

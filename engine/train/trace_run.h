@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "trace.h"
+#include "simulator/trace/trace.h"
 
 namespace lockstep {
 

@@ -27,10 +27,7 @@ struct Watch {
   }
   bool upwards() const {
     if (mode != "auto") return mode == "max";
-    const auto ends_in = [this](const std::string& end) {
-      return monitor.size() >= end.size() && monitor.compare(monitor.size() - end.size(), end.size(), end) == 0;
-    };
-    return ends_in("accuracy") || ends_in("acc") || ends_in("auc");
+    return monitor.ends_with("accuracy") || monitor.ends_with("acc") || monitor.ends_with("auc");
   }
   double worst() const { return upwards() ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity(); }
   bool is_better(double value, double than) const { return upwards() ? value - min_delta > than : value + min_delta < than; }

@@ -11,8 +11,8 @@
 
 #include <mutex>
 
-#include "check/reports.h"
-#include "control.h"
+#include "simulator/gpu/check/reports.h"
+#include "simulator/gpu/runtime/control.h"
 
 namespace lesson {
 

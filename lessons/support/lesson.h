@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernel_support.h"
+#include <backend/kernel_support.h>
 
 namespace lesson {
 

@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "check/reports.h"
-#include "control.h"
 #include "lesson_test.h"
+#include "simulator/gpu/check/reports.h"
+#include "simulator/gpu/runtime/control.h"
 
 namespace lesson {
 namespace {

@@ -1,10 +1,10 @@
-#include "cell.h"
+#include "notebooks/kernel/cell.h"
 
 #include <algorithm>
 #include <regex>
 #include <set>
 
-#include "words.h"
+#include "notebooks/kernel/words.h"
 
 namespace lockstep::kernel {
 namespace {

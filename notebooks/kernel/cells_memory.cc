@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "memory_bound.h"
+#include "notebooks/kernel/memory_bound.h"
 
 void* operator new(std::size_t size) {
   constexpr std::size_t kLarge = std::size_t{16} << 20;

@@ -1,4 +1,4 @@
-#include "channel.h"
+#include "notebooks/kernel/channel.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "compiler.h"
+#include "notebooks/kernel/compiler.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -18,7 +18,6 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "cell.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/Basic/Diagnostic.h"
 #include "clang/Frontend/CompilerInstance.h"
@@ -28,8 +27,9 @@
 #include "clang/Lex/Pragma.h"
 #include "clang/Lex/Preprocessor.h"
 #include "clang/Sema/Sema.h"
-#include "memory_bound.h"
-#include "trial.h"
+#include "notebooks/kernel/cell.h"
+#include "notebooks/kernel/memory_bound.h"
+#include "notebooks/kernel/trial.h"
 
 // Read by liblockstep, which looks it up by this name (engine/train/interrupt.cc).
 extern "C" {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "headers.h"
-#include "jit.h"
-#include "safe_points.h"
-#include "shadowing.h"
+#include "notebooks/kernel/headers.h"
+#include "notebooks/kernel/jit.h"
+#include "notebooks/kernel/safe_points.h"
+#include "notebooks/kernel/shadowing.h"
 
 namespace clang {
 class CXXRecordDecl;

@@ -1,4 +1,4 @@
-#include "connection.h"
+#include "notebooks/kernel/connection.h"
 
 #include <zmq.h>
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "wire.h"
+#include "notebooks/kernel/wire.h"
 
 namespace lockstep::kernel {
 

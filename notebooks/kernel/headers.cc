@@ -1,4 +1,4 @@
-#include "headers.h"
+#include "notebooks/kernel/headers.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "history.h"
+#include "notebooks/kernel/history.h"
 
 #include <fnmatch.h>
 

@@ -2,7 +2,6 @@
 #include <cctype>
 #include <set>
 
-#include "cell.h"
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"
 #include "clang/AST/DeclTemplate.h"
@@ -12,7 +11,8 @@
 #include "clang/Interpreter/Interpreter.h"
 #include "clang/Sema/Lookup.h"
 #include "clang/Sema/Sema.h"
-#include "compiler.h"
+#include "notebooks/kernel/cell.h"
+#include "notebooks/kernel/compiler.h"
 
 namespace lockstep::kernel {
 namespace {
@@ -94,18 +94,15 @@ Completion Compiler::complete(const std::string& code, std::size_t cursor) {
   while (completion.begin > 0 && is_word(code[completion.begin - 1])) --completion.begin;
   const std::string typed = code.substr(completion.begin, completion.end - completion.begin);
   const std::string before = code.substr(0, completion.begin);
-  const auto ends_in = [&](const std::string& end) {
-    return before.size() >= end.size() && before.compare(before.size() - end.size(), end.size(), end) == 0;
-  };
   clang::ASTContext& context = interpreter_->getASTContext();
   std::set<std::string> names;
-  if (ends_in(".") || ends_in("->")) {
-    const std::size_t end = before.size() - (ends_in(".") ? 1 : 2);
+  if (before.ends_with(".") || before.ends_with("->")) {
+    const std::size_t end = before.size() - (before.ends_with(".") ? 1 : 2);
     const std::size_t begin = begin_of_expression(before, end);
     const std::string expression = before.substr(begin, end - begin);
     declare_pieces_before(code, begin);
-    if (const auto* record = class_of((ends_in(".") ? "(" : "*(") + expression + ")")) add_members(*record, typed, names);
-  } else if (ends_in("::")) {
+    if (const auto* record = class_of((before.ends_with(".") ? "(" : "*(") + expression + ")")) add_members(*record, typed, names);
+  } else if (before.ends_with("::")) {
     const std::size_t begin = begin_of_expression(before, before.size() - 2);
     const std::vector<clang::NamedDecl*> outer = find(before.substr(begin, before.size() - 2 - begin));
     if (!outer.empty()) {
@@ -254,7 +251,7 @@ std::string Compiler::inspect(const std::string& code, std::size_t cursor) {
   declare_pieces_before(code, whole);
   std::string text;
   const auto tell = [&](const clang::NamedDecl& one) { text += (text.empty() ? "" : "\n\n") + describe(one); };
-  const bool arrow = before.size() > 2 && before.compare(before.size() - 2, 2, "->") == 0;
+  const bool arrow = before.ends_with("->");
   if (!arrow && (before.empty() || before.back() != '.')) {
     for (const clang::NamedDecl* declaration : find(before + name)) tell(*declaration);
     return text;

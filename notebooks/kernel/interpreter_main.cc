@@ -14,11 +14,11 @@
 #include <streambuf>
 #include <thread>
 
-#include "cell.h"
-#include "channel.h"
-#include "compiler.h"
-#include "runtime.h"
-#include "trial.h"
+#include "notebooks/kernel/cell.h"
+#include "notebooks/kernel/channel.h"
+#include "notebooks/kernel/compiler.h"
+#include "notebooks/kernel/runtime.h"
+#include "notebooks/kernel/trial.h"
 
 namespace lockstep::kernel {
 namespace {

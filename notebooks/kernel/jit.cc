@@ -1,4 +1,4 @@
-#include "jit.h"
+#include "notebooks/kernel/jit.h"
 
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
@@ -25,7 +25,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "thread_locals.h"
+#include "notebooks/kernel/thread_locals.h"
 
 namespace lockstep::kernel {
 namespace {

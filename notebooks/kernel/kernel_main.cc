@@ -7,7 +7,7 @@
 #include <iostream>
 #include <thread>
 
-#include "notebook_kernel.h"
+#include "notebooks/kernel/notebook_kernel.h"
 
 namespace lockstep::kernel {
 namespace {

@@ -1,4 +1,4 @@
-#include "magics.h"
+#include "notebooks/kernel/magics.h"
 
 #include <fstream>
 #include <sstream>

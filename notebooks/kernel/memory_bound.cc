@@ -1,4 +1,4 @@
-#include "memory_bound.h"
+#include "notebooks/kernel/memory_bound.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
-#include "notebook_kernel.h"
+#include "notebooks/kernel/notebook_kernel.h"
 
 #include <algorithm>
 #include <cctype>
 #include <csignal>
 
-#include "magics.h"
-#include "memory_bound.h"
+#include "notebooks/kernel/magics.h"
+#include "notebooks/kernel/memory_bound.h"
 
 namespace lockstep::kernel {
 namespace {

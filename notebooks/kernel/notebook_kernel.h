@@ -4,11 +4,11 @@
 #include <memory>
 #include <string>
 
-#include "connection.h"
-#include "history.h"
-#include "interrupts.h"
-#include "output.h"
-#include "process.h"
+#include "notebooks/kernel/connection.h"
+#include "notebooks/kernel/history.h"
+#include "notebooks/kernel/interrupts.h"
+#include "notebooks/kernel/output.h"
+#include "notebooks/kernel/process.h"
 
 namespace lockstep::kernel {
 

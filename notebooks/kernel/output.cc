@@ -1,4 +1,4 @@
-#include "output.h"
+#include "notebooks/kernel/output.h"
 
 #include <algorithm>
 #include <cstdio>

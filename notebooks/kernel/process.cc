@@ -1,4 +1,4 @@
-#include "process.h"
+#include "notebooks/kernel/process.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "channel.h"
+#include "notebooks/kernel/channel.h"
 
 namespace lockstep::kernel {
 

@@ -2,9 +2,9 @@
 #include <optional>
 #include <set>
 
-#include "cell.h"
-#include "headers.h"
-#include "words.h"
+#include "notebooks/kernel/cell.h"
+#include "notebooks/kernel/headers.h"
+#include "notebooks/kernel/words.h"
 
 namespace lockstep::kernel {
 namespace {

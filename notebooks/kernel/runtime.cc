@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "include/xcpp/kernel.hpp"
-#include "runtime.h"
+#include "notebooks/kernel/include/xcpp/kernel.hpp"
+#include "notebooks/kernel/runtime.h"
 
 template class nlohmann::basic_json<>;  // for cells that use it (include/xcpp/xmime.hpp)
 

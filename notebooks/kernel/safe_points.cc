@@ -1,4 +1,4 @@
-#include "safe_points.h"
+#include "notebooks/kernel/safe_points.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclTemplate.h"

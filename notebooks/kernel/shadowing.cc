@@ -1,4 +1,4 @@
-#include "shadowing.h"
+#include "notebooks/kernel/shadowing.h"
 
 #include "clang/AST/ASTContext.h"
 #include "clang/AST/DeclCXX.h"

@@ -1,4 +1,4 @@
-#include "thread_locals.h"
+#include "notebooks/kernel/thread_locals.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>

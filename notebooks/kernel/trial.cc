@@ -1,4 +1,4 @@
-#include "trial.h"
+#include "notebooks/kernel/trial.h"
 
 #include <fcntl.h>
 #include <llvm/Support/ErrorHandling.h>
@@ -14,7 +14,7 @@
 #include <fstream>
 #include <new>
 
-#include "memory_bound.h"
+#include "notebooks/kernel/memory_bound.h"
 
 namespace lockstep::kernel {
 namespace {

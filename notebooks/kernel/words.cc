@@ -1,4 +1,4 @@
-#include "words.h"
+#include "notebooks/kernel/words.h"
 
 #include <algorithm>
 

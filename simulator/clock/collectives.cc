@@ -1,4 +1,4 @@
-#include "collectives.h"
+#include "simulator/clock/collectives.h"
 
 #include <algorithm>
 #include <limits>

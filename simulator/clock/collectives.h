@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "machine_model.h"
+#include "simulator/clock/machine_model.h"
 
 namespace lockstep::clock {
 

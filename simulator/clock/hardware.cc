@@ -1,4 +1,4 @@
-#include "hardware.h"
+#include "simulator/clock/hardware.h"
 
 #include <algorithm>
 #include <cmath>

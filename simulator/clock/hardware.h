@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "collectives.h"
-#include "machine_model.h"
-#include "timeline.h"
+#include "simulator/clock/collectives.h"
+#include "simulator/clock/machine_model.h"
+#include "simulator/clock/timeline.h"
 
 namespace lockstep::clock {
 

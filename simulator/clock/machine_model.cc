@@ -1,4 +1,4 @@
-#include "machine_model.h"
+#include "simulator/clock/machine_model.h"
 
 #include <fstream>
 #include <nlohmann/json.hpp>

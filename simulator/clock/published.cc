@@ -1,4 +1,4 @@
-#include "published.h"
+#include "simulator/clock/published.h"
 
 #include <nlohmann/json.hpp>
 

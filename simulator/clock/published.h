@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives.h"
+#include "simulator/clock/collectives.h"
 
 namespace lockstep::clock {
 

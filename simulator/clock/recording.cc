@@ -1,4 +1,4 @@
-#include "recording.h"
+#include "simulator/clock/recording.h"
 
 #include <algorithm>
 

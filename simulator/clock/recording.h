@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "collectives.h"
-#include "hardware.h"
-#include "timeline.h"
+#include "simulator/clock/collectives.h"
+#include "simulator/clock/hardware.h"
+#include "simulator/clock/timeline.h"
 
 namespace lockstep::clock {
 

@@ -1,4 +1,4 @@
-#include "timeline.h"
+#include "simulator/clock/timeline.h"
 
 #include <algorithm>
 #include <cmath>

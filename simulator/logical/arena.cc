@@ -1,5 +1,5 @@
 // Counted device memory with names.
-#include "arena.h"
+#include "simulator/logical/arena.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "check.h"
+#include "engine/device/check.h"
+#include "engine/device/stream.h"
 #include "lockstep/error.h"
-#include "stream.h"
 
 namespace lockstep {
 

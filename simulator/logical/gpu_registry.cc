@@ -1,5 +1,5 @@
 // Naming, listing, splitting and claiming GPUs.
-#include "gpu_registry.h"
+#include "simulator/logical/gpu_registry.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,9 +8,9 @@
 #include <mutex>
 #include <utility>
 
-#include "check.h"
+#include "engine/device/check.h"
+#include "engine/device/stream.h"
 #include "lockstep/error.h"
-#include "stream.h"
 
 namespace lockstep {
 

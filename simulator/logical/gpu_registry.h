@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "arena.h"
 #include "lockstep/logical.h"
+#include "simulator/logical/arena.h"
 
 namespace lockstep {
 

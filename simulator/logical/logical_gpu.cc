@@ -1,9 +1,9 @@
 // Streams and library handles of one logical GPU.
-#include "logical_gpu.h"
+#include "simulator/logical/logical_gpu.h"
 
 #include <mutex>
 
-#include "check.h"
+#include "engine/device/check.h"
 
 namespace lockstep {
 

@@ -9,10 +9,10 @@
 #include <memory>
 #include <string>
 
-#include "arena.h"
-#include "gpu_registry.h"
+#include "engine/device/stream.h"
 #include "lockstep/logical.h"
-#include "stream.h"
+#include "simulator/logical/arena.h"
+#include "simulator/logical/gpu_registry.h"
 
 namespace lockstep {
 

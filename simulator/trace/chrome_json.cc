@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
-#include "figures.h"
-#include "trace_contents.h"
+#include "simulator/trace/figures.h"
+#include "simulator/trace/trace_contents.h"
 
 namespace lockstep {
 

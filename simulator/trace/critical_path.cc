@@ -7,7 +7,7 @@
 //   gradients    <- shard <- the beginning
 //
 // What lies between two pieces is the host's: issuing, waking up, staging samples.
-#include "critical_path.h"
+#include "simulator/trace/critical_path.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "figures.h"
+#include "simulator/trace/figures.h"
 
 namespace lockstep {
 

@@ -1,12 +1,12 @@
 // One pass over the spans sorts them by step and replica; everything else is arithmetic on intervals.
-#include "figures.h"
+#include "simulator/trace/figures.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "critical_path.h"
-#include "straggler.h"
+#include "simulator/trace/critical_path.h"
+#include "simulator/trace/straggler.h"
 
 namespace lockstep {
 namespace {

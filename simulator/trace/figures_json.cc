@@ -1,7 +1,7 @@
 // The figures as the page and other programs read them. Times of steps are nanoseconds, means milliseconds.
 #include <nlohmann/json.hpp>
 
-#include "figures.h"
+#include "simulator/trace/figures.h"
 
 namespace lockstep {
 namespace {

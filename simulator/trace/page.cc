@@ -5,8 +5,8 @@
 #include <string>
 
 #include "lockstep/error.h"
-#include "page_files.h"
-#include "trace_contents.h"
+#include "simulator/trace/page_files.h"
+#include "simulator/trace/trace_contents.h"
 
 namespace lockstep {
 namespace {
@@ -23,10 +23,6 @@ std::string without_angles(const std::string& json) {
   return text;
 }
 
-bool ends_in(const std::string& name, const std::string& end) {
-  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
-}
-
 void put(std::string& page, const std::string& place, const std::string& text) {
   const std::size_t at = page.find(place);
   if (at == std::string::npos) throw Error("The trace page has no place " + place + ".");
@@ -38,9 +34,9 @@ void put(std::string& page, const std::string& place, const std::string& text) {
 std::string trace_page(const TraceContents& contents) {
   std::string page, style, script;
   for (const auto& [name, text] : page_files()) {
-    if (ends_in(name, ".html")) page += text;
-    if (ends_in(name, ".css")) style += text;
-    if (ends_in(name, ".js")) script += text;
+    if (name.ends_with(".html")) page += text;
+    if (name.ends_with(".css")) style += text;
+    if (name.ends_with(".js")) script += text;
   }
   put(page, "{{style}}", style);
   put(page, "{{script}}", script);

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "check.h"
+#include "engine/device/check.h"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lockstep/error.h"
-#include "trace_contents.h"
+#include "simulator/trace/trace_contents.h"
 
 namespace lockstep {
 namespace {

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <limits>
 
-#include "host_clock.h"
+#include <backend/host_clock.h>
 #include "lockstep/error.h"
-#include "tracer_state.h"
+#include "simulator/trace/tracer_state.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "samples.h"
+#include "simulator/trace/samples.h"
 
 #include <algorithm>
 #include <cmath>

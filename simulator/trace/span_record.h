@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "span.h"
+#include "simulator/trace/span.h"
 
 namespace lockstep {
 

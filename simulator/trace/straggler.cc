@@ -1,5 +1,5 @@
 // Medians throughout: one hiccup of the machine is nobody's fault.
-#include "straggler.h"
+#include "simulator/trace/straggler.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "critical_path.h"
+#include "simulator/trace/critical_path.h"
 
 namespace lockstep {
 

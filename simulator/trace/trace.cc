@@ -1,13 +1,13 @@
 // Recording: what a step pays for. See resolve.cc for what becomes of it.
-#include "trace.h"
+#include "simulator/trace/trace.h"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "check.h"
+#include <backend/watching.h>
+#include "engine/device/check.h"
 #include "lockstep/error.h"
-#include "tracer_state.h"
-#include "watching.h"
+#include "simulator/trace/tracer_state.h"
 
 namespace lockstep {
 namespace {

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "samples.h"
-#include "span.h"
-#include "span_record.h"
-#include "stream.h"
-#include "trace_contents.h"
+#include "engine/device/stream.h"
+#include "simulator/trace/samples.h"
+#include "simulator/trace/span.h"
+#include "simulator/trace/span_record.h"
+#include "simulator/trace/trace_contents.h"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "span.h"
+#include "simulator/trace/span.h"
 
 namespace lockstep {
 

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "lockstep/error.h"
-#include "trace_impl.h"
-#include "trace_summary.h"
+#include "simulator/trace/trace_impl.h"
+#include "simulator/trace/trace_summary.h"
 
 namespace lockstep {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "lockstep/trace.h"
-#include "trace_contents.h"
+#include "simulator/trace/trace_contents.h"
 
 namespace lockstep {
 

@@ -1,12 +1,12 @@
 // Where the step's time went, what it waited for, and who was slow; one run, or two side by side.
-#include "trace_summary.h"
+#include "simulator/trace/trace_summary.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "figures.h"
+#include "simulator/trace/figures.h"
 
 namespace lockstep {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "trace_contents.h"
+#include "simulator/trace/trace_contents.h"
 
 namespace lockstep {
 

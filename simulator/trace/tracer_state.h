@@ -7,8 +7,8 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "pinned_pieces.h"
-#include "trace.h"
+#include "simulator/trace/pinned_pieces.h"
+#include "simulator/trace/trace.h"
 
 namespace lockstep {
 

@@ -4,7 +4,7 @@
 // GPU. The two tables must be equal. Usage: program [number of random cases of each kind] [seed]
 #include <algorithm>
 
-#include "cudnn_probe.h"
+#include "tests/conformance/cudnn_probe.h"
 
 namespace lockstep::test {
 namespace {

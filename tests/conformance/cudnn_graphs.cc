@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cudnn_plans.h"
-#include "cudnn_probe.h"
+#include "tests/conformance/cudnn_plans.h"
+#include "tests/conformance/cudnn_probe.h"
 
 namespace lockstep::test {
 namespace {

@@ -2,7 +2,7 @@
 // One implementation for each: cudnn_plans_real.cc, cudnn_plans_virtual.cc.
 #pragma once
 
-#include "cudnn_probe.h"
+#include "tests/conformance/cudnn_probe.h"
 
 namespace lockstep::test {
 

@@ -1,7 +1,7 @@
 // NVIDIA's library plans for a GPU that is described to it (since 9.8 or so), with no GPU and no handle.
 #include <string>
 
-#include "cudnn_plans.h"
+#include "tests/conformance/cudnn_plans.h"
 
 namespace lockstep::test {
 namespace {

@@ -1,5 +1,5 @@
 // The virtual library plans for the machine there is: by default one with a Tesla T4.
-#include "cudnn_plans.h"
+#include "tests/conformance/cudnn_plans.h"
 
 namespace lockstep::test {
 namespace {

@@ -8,10 +8,10 @@ command -v "$clang" >/dev/null || { echo "this needs clang with libFuzzer: apt-g
 out=build/fuzz
 mkdir -p "$out/objects" "$out/found"
 hdf5=$(ls -d /usr/include/hdf5/serial /usr/include/hdf5 2>/dev/null | head -n 1 || true)
-flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -Iengine/include -Iengine/data -Iengine/io
-  -Iengine/tensor -Isimulator/gpu -Itests/fuzz ${hdf5:+-I"$hdf5"})
+flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined -I. -Iengine/include
+  ${hdf5:+-I"$hdf5"})
 objects=()
-for source in engine/data/{idx,inflater,input_file,npz,npy,npy_header,pickle,zip_archive}.cc engine/tensor/array.cc engine/io/hdf5_reader.cc \
+for source in engine/data/files/{idx,inflater,input_file,npz,npy,npy_header,pickle,zip_archive}.cc engine/tensor/array.cc engine/io/hdf5_reader.cc \
   engine/data/image/{image,jpeg,png,gif,bmp}.cc simulator/gpu/ptx/*.cc; do
   object=$out/objects/$(basename "$source" .cc).o
   objects+=("$object")

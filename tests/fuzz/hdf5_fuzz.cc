@@ -1,6 +1,6 @@
 // The HDF5 reader: every group and dataset, and the attributes Keras' files have.
-#include "harness.h"
-#include "hdf5_file.h"
+#include "engine/io/hdf5_file.h"
+#include "tests/fuzz/harness.h"
 
 namespace {
 

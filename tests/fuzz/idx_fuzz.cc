@@ -1,6 +1,6 @@
 // MNIST's IDX files, compressed or not.
-#include "harness.h"
-#include "idx.h"
+#include "engine/data/files/idx.h"
+#include "tests/fuzz/harness.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace lockstep;

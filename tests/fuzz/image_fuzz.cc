@@ -1,6 +1,6 @@
 // Pictures of every format there is.
-#include "harness.h"
-#include "image/image.h"
+#include "engine/data/image/image.h"
+#include "tests/fuzz/harness.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace lockstep;

@@ -1,6 +1,6 @@
 // numpy's archives: the zip, the arrays' headers, and the pickled lists of reuters.npz.
-#include "harness.h"
-#include "npz.h"
+#include "engine/data/files/npz.h"
+#include "tests/fuzz/harness.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace lockstep;

@@ -1,6 +1,6 @@
 // The one kind of pickle that is read, without the archive around it.
-#include "harness.h"
-#include "pickle.h"
+#include "engine/data/files/pickle.h"
+#include "tests/fuzz/harness.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace lockstep;

@@ -1,7 +1,7 @@
 // PTX: read, decoded and, where that works, run for a while on no memory at all.
-#include "harness.h"
-#include "ptx/error.h"
-#include "ptx/machine.h"
+#include "simulator/gpu/ptx/error.h"
+#include "simulator/gpu/ptx/machine.h"
+#include "tests/fuzz/harness.h"
 
 namespace {
 

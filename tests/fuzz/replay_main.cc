@@ -5,7 +5,7 @@
 #include <iterator>
 #include <vector>
 
-#include "harness.h"
+#include "tests/fuzz/harness.h"
 
 int main(int argc, char** argv) {
   int files = 0;

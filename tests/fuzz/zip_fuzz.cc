@@ -1,7 +1,7 @@
 // ".keras" archives: the directory at the end, every member, sizes and checksums; and the HDF5 file inside.
-#include "harness.h"
-#include "hdf5_file.h"
-#include "zip_archive.h"
+#include "engine/data/files/zip_archive.h"
+#include "engine/io/hdf5_file.h"
+#include "tests/fuzz/harness.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace lockstep;

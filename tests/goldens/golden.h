@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/data/files/npz.h"
 #include "lockstep/lockstep.h"
-#include "npz.h"
-#include "recordings.h"
+#include "tests/goldens/recordings.h"
 
 namespace lockstep::golden {
 

@@ -2,9 +2,9 @@
 // two replicas.
 #include <algorithm>
 
-#include "golden.h"
-#include "gpu_registry.h"
-#include "train/support/copies.h"
+#include "simulator/logical/gpu_registry.h"
+#include "tests/engine/train/support/copies.h"
+#include "tests/goldens/golden.h"
 
 namespace lockstep {
 namespace {

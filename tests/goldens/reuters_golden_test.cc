@@ -1,8 +1,8 @@
 // The Reuters model against numbers recorded from TensorFlow, through compile and train_on_batch: on one device and two replicas, with
 // the embedding's gradient seen as Keras sees it and as the textbook does.
-#include "golden.h"
-#include "gpu_registry.h"
-#include "train/support/copies.h"
+#include "simulator/logical/gpu_registry.h"
+#include "tests/engine/train/support/copies.h"
+#include "tests/goldens/golden.h"
 
 namespace lockstep {
 namespace {

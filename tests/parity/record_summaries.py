@@ -1,4 +1,4 @@
-"""Records what Keras prints as summary() of the three reference models: tests/train/recorded/*.txt. Usage: record_summaries.py FOLDER"""
+"""Records what Keras prints as summary() of the three reference models: tests/engine/train/recorded/*.txt. Usage: record_summaries.py FOLDER"""
 
 import os
 import sys

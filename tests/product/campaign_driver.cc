@@ -14,14 +14,14 @@
 #include <map>
 #include <random>
 
-#include "atomic_file.h"
-#include "backup_pointer.h"
-#include "idx.h"
+#include "engine/data/files/idx.h"
+#include "engine/data/files/npz.h"
+#include "engine/io/atomic_file.h"
+#include "engine/io/backup_pointer.h"
+#include "engine/io/model_config.h"
+#include "engine/io/weights_files.h"
 #include "lockstep/lockstep.h"
-#include "machine_model.h"
-#include "model_config.h"
-#include "npz.h"
-#include "weights_files.h"
+#include "simulator/clock/machine_model.h"
 
 namespace lockstep {
 namespace {

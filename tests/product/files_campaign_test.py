@@ -24,7 +24,7 @@ MUTANTS, KILLS = 500 * LENGTH, 60 * LENGTH
 
 def seeds(folder):
     """A whole file of each format."""
-    corpus, images = os.path.join(HERE, "..", "fuzz", "corpus"), os.path.join(HERE, "..", "data", "images")
+    corpus, images = os.path.join(HERE, "..", "fuzz", "corpus"), os.path.join(HERE, "..", "engine", "data", "images")
     files = {"npz": os.path.join(corpus, "npz", "lists"), "keras": os.path.join(corpus, "zip", "model_keras"),
              "h5": os.path.join(corpus, "hdf5", "model_h5"), "weights.h5": os.path.join(corpus, "hdf5", "model_weights_h5"),
              "jpg": os.path.join(images, "progressive.jpg"), "png": os.path.join(images, "palette.png"),

@@ -9,7 +9,7 @@ import struct
 import subprocess
 
 SECRET = "a secret of this test only"
-GREETING = "<Iiii16s4096s32s"  # engine/distribute/worker_words.h
+GREETING = "<Iiii16s4096s32s"  # engine/distribute/workers/worker_words.h
 CHALLENGE = "<II16s"
 ANSWER = "<IiiI128s512s32s"
 

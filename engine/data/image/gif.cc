@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "image.h"
-#include "input_file.h"
+#include "engine/data/files/input_file.h"
+#include "engine/data/image/image.h"
 
 namespace lockstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "image.h"
+#include "engine/data/image/image.h"
 
 #include <cstring>
 

@@ -1,6 +1,6 @@
-#include "image_file.h"
+#include "engine/data/image/image_file.h"
 
-#include "input_file.h"
+#include "engine/data/files/input_file.h"
 
 namespace lockstep {
 namespace {

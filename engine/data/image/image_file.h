@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "image.h"
+#include "engine/data/image/image.h"
 
 namespace lockstep {
 

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "image.h"
+#include "engine/data/image/image.h"
 
 namespace lockstep {
 namespace {

@@ -9,9 +9,9 @@
 #include <limits>
 #include <string>
 
-#include "image.h"
-#include "inflater.h"
-#include "input_file.h"
+#include "engine/data/files/inflater.h"
+#include "engine/data/files/input_file.h"
+#include "engine/data/image/image.h"
 
 namespace lockstep {
 namespace {

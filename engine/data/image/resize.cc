@@ -1,4 +1,4 @@
-#include "resize.h"
+#include "engine/data/image/resize.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "image.h"
+#include "engine/data/image/image.h"
 
 namespace lockstep {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "descriptors.h"
+#include "simulator/gpu/blas/descriptors.h"
 
 namespace lockstep::sim::blas {
 namespace {

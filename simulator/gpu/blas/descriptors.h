@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cublasLt.h"
+#include <cublasLt.h>
 
 namespace lockstep::sim::blas {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "faults.h"
-#include "product.h"
+#include "simulator/gpu/blas/product.h"
+#include "simulator/gpu/runtime/faults.h"
 
 // The device that was current when the handle was made is the handle's device.
 struct cublasLtContext {

@@ -3,7 +3,7 @@
 //
 // oneDNN's sgemm and its matmul primitive reach the same speed on the shapes of this project (85-95 GFLOP/s a core, if the operands are in
 // a cache), and sgemm has no primitive to build, cache and lock; so sgemm it is.
-#include "product.h"
+#include "simulator/gpu/blas/product.h"
 
 #include <dnnl.h>
 
@@ -11,8 +11,8 @@
 #include <cstring>
 #include <vector>
 
-#include "single_threaded.h"
-#include "skinny_product.h"
+#include "simulator/gpu/blas/skinny_product.h"
+#include "simulator/gpu/runtime/single_threaded.h"
 
 namespace lockstep::sim::blas {
 namespace {

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "descriptors.h"
-#include "operation.h"
-#include "storage.h"
+#include "simulator/gpu/blas/descriptors.h"
+#include "simulator/gpu/runtime/operation.h"
+#include "simulator/gpu/runtime/storage.h"
 
 namespace lockstep::sim::blas {
 

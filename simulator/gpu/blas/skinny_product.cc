@@ -1,4 +1,4 @@
-#include "skinny_product.h"
+#include "simulator/gpu/blas/skinny_product.h"
 
 #include <immintrin.h>
 
@@ -61,7 +61,7 @@ struct Vector {
 constexpr std::int64_t kPairRows = 6, kSingleRows = 12;
 constexpr std::int64_t kForwardBlock = 128, kTurned = 24, kAhead = 12, kSpread = 1;
 
-#include "skinny_tiles.inl"
+#include "simulator/gpu/blas/skinny_tiles.inl"
 
 }  // namespace avx2
 #pragma GCC pop_options
@@ -93,7 +93,7 @@ constexpr std::int64_t kPairRows = 8, kSingleRows = 16;
 // suffice to fetch the samples of a weight gradient.
 constexpr std::int64_t kForwardBlock = 384, kTurned = 32, kAhead = 32, kSpread = 4;
 
-#include "skinny_tiles.inl"
+#include "simulator/gpu/blas/skinny_tiles.inl"
 
 }  // namespace avx512
 #pragma GCC pop_options

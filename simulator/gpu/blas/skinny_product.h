@@ -16,7 +16,7 @@
 
 #include <cstdint>
 
-#include "product.h"
+#include "simulator/gpu/blas/product.h"
 
 namespace lockstep::sim::blas {
 

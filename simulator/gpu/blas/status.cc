@@ -1,5 +1,5 @@
 // Versions and the words for statuses.
-#include "cublasLt.h"
+#include <cublasLt.h>
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "call_site.h"
+#include "simulator/gpu/check/call_site.h"
 
 #include <execinfo.h>
 
@@ -6,7 +6,7 @@
 #include <cctype>
 #include <vector>
 
-#include "symbols.h"
+#include "simulator/gpu/check/symbols.h"
 
 namespace lockstep::sim {
 

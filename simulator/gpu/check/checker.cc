@@ -1,4 +1,4 @@
-#include "checker.h"
+#include "simulator/gpu/check/checker.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -6,11 +6,11 @@
 #include <iterator>
 #include <utility>
 
-#include "execute.h"
-#include "launch.h"
-#include "memory.h"
-#include "reports.h"
-#include "runtime.h"
+#include <backend/launch.h>
+#include "simulator/gpu/check/reports.h"
+#include "simulator/gpu/runtime/execute.h"
+#include "simulator/gpu/runtime/memory.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 namespace lockstep::sim {
 

@@ -20,12 +20,12 @@
 #include <string>
 #include <vector>
 
-#include "call_site.h"
-#include "config.h"
-#include "guarded_memory.h"
-#include "order.h"
-#include "queue.h"
-#include "shadow.h"
+#include "simulator/gpu/check/call_site.h"
+#include "simulator/gpu/check/guarded_memory.h"
+#include "simulator/gpu/check/order.h"
+#include "simulator/gpu/check/shadow.h"
+#include "simulator/gpu/runtime/config.h"
+#include "simulator/gpu/runtime/queue.h"
 
 namespace lockstep::sim {
 

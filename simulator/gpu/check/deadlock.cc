@@ -8,8 +8,8 @@
 #include <set>
 #include <thread>
 
-#include "checker.h"
-#include "executor.h"
+#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/runtime/executor.h"
 
 namespace lockstep::sim {
 

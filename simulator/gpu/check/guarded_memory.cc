@@ -1,4 +1,4 @@
-#include "guarded_memory.h"
+#include "simulator/gpu/check/guarded_memory.h"
 
 #include <sys/mman.h>
 

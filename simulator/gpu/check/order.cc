@@ -1,4 +1,4 @@
-#include "order.h"
+#include "simulator/gpu/check/order.h"
 
 #include <algorithm>
 

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "call_site.h"
-#include "clock.h"
-#include "queue.h"
+#include "simulator/gpu/check/call_site.h"
+#include "simulator/gpu/check/clock.h"
+#include "simulator/gpu/runtime/queue.h"
 
 namespace lockstep::sim {
 

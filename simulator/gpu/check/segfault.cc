@@ -1,4 +1,4 @@
-#include "segfault.h"
+#include "simulator/gpu/check/segfault.h"
 
 #include <signal.h>
 #include <ucontext.h>
@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <string>
 
-#include "call_site.h"
-#include "checker.h"
-#include "guarded_memory.h"
-#include "runtime.h"
+#include "simulator/gpu/check/call_site.h"
+#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/check/guarded_memory.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 namespace lockstep::sim {
 

@@ -1,4 +1,4 @@
-#include "shadow.h"
+#include "simulator/gpu/check/shadow.h"
 
 #include <algorithm>
 #include <iterator>

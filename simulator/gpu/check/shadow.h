@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "order.h"
+#include "simulator/gpu/check/order.h"
 
 namespace lockstep::sim {
 

@@ -1,4 +1,4 @@
-#include "symbols.h"
+#include "simulator/gpu/check/symbols.h"
 
 #include <cxxabi.h>
 #include <elf.h>

@@ -2,7 +2,7 @@
 // beginning and end of functions that were not inlined, and at every basic block. The sanitizer's own library is not linked.
 #include <cstddef>
 
-#include "recorder.h"
+#include "simulator/gpu/coalescing/recorder.h"
 
 namespace {
 

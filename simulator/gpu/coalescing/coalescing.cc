@@ -1,9 +1,9 @@
-#include "coalescing.h"
+#include "simulator/gpu/coalescing/coalescing.h"
 
 #include <utility>
 
-#include "control.h"
-#include "recorder.h"
+#include "simulator/gpu/coalescing/recorder.h"
+#include "simulator/gpu/runtime/control.h"
 
 namespace lockstep::coalescing {
 

@@ -1,7 +1,7 @@
 // How well the global-memory accesses of kernels coalesce: what NVIDIA's Nsight Compute calls sectors per request.
 //
 // Kernels that are compiled for it (`lockstep_counted_kernels`) tell of every access, by the calls that g++ puts in for its thread
-// sanitizer, of which none but the calls is used. They are compiled with the helpers that nvcc gets (engine/kernels/cuda), so the pattern
+// sanitizer, of which none but the calls is used. They are compiled with the helpers that nvcc gets (engine/cuda/backend), so the pattern
 // is the GPU's: four neighbouring floats are one wide load. Launched faithfully, each warp's accesses are put together again
 // (warp_replay.h), and for each request of a warp the 32-byte sectors that it touches are counted, beside the least that could hold what it
 // asks for. Only memory that a kernel was given as a view counts: what lies on a thread's stack or in __shared__ is elsewhere on a GPU.
@@ -14,8 +14,8 @@
 #include <mutex>
 #include <string>
 
-#include "block_runner.h"
-#include "warp_replay.h"
+#include "simulator/gpu/coalescing/warp_replay.h"
+#include "simulator/gpu/runtime/block_runner.h"
 
 namespace lockstep::coalescing {
 

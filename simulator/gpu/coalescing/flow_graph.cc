@@ -1,4 +1,4 @@
-#include "flow_graph.h"
+#include "simulator/gpu/coalescing/flow_graph.h"
 
 #include <algorithm>
 #include <utility>

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "block_functions.h"
-#include "context.h"
-#include "qualifiers.h"
+#include <backend/block_functions.h>
+#include <backend/context.h>
+#include <backend/qualifiers.h>
 
 namespace lockstep::coalescing {
 

@@ -1,10 +1,10 @@
-#include "recorder.h"
+#include "simulator/gpu/coalescing/recorder.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "context.h"
-#include "launch.h"
+#include <backend/context.h>
+#include <backend/launch.h>
 
 namespace lockstep::coalescing {
 

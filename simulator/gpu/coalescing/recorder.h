@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "coalescing.h"
+#include "simulator/gpu/coalescing/coalescing.h"
 
 namespace lockstep::coalescing {
 

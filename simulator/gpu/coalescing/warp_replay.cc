@@ -1,4 +1,4 @@
-#include "warp_replay.h"
+#include "simulator/gpu/coalescing/warp_replay.h"
 
 #include <algorithm>
 

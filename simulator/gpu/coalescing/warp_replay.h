@@ -15,7 +15,7 @@
 #include <functional>
 #include <vector>
 
-#include "flow_graph.h"
+#include "simulator/gpu/coalescing/flow_graph.h"
 
 namespace lockstep::coalescing {
 

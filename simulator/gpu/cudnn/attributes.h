@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "descriptor.h"
+#include "simulator/gpu/cudnn/descriptor.h"
 
 namespace lockstep::sim::dnn {
 

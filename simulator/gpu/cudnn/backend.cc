@@ -5,9 +5,9 @@
 #include <new>
 #include <string>
 
-#include "descriptor.h"
-#include "rules.h"
-#include "support.h"
+#include "simulator/gpu/cudnn/descriptor.h"
+#include "simulator/gpu/cudnn/rules.h"
+#include "simulator/gpu/cudnn/support.h"
 
 namespace lockstep::sim::dnn {
 namespace {

@@ -1,13 +1,13 @@
-#include "convolution.h"
+#include "simulator/gpu/cudnn/convolution.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "blas/product.h"
-#include "single_threaded.h"
-#include "sub_batch.h"
+#include "simulator/gpu/blas/product.h"
+#include "simulator/gpu/cudnn/sub_batch.h"
+#include "simulator/gpu/runtime/single_threaded.h"
 
 namespace lockstep::sim::dnn {
 namespace {

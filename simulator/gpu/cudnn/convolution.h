@@ -11,8 +11,8 @@
 #include <memory>
 #include <optional>
 
-#include "operation.h"
-#include "storage.h"
+#include "simulator/gpu/runtime/operation.h"
+#include "simulator/gpu/runtime/storage.h"
 
 namespace lockstep::sim::dnn {
 

@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "convolution.h"
-#include "cudnn_graph.h"
+#include <cudnn_graph.h>
+#include "simulator/gpu/cudnn/convolution.h"
 
 namespace lockstep::sim::dnn {
 

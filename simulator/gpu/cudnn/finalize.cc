@@ -4,9 +4,9 @@
 #include <tuple>
 #include <utility>
 
-#include "attributes.h"
-#include "finalize_graph.h"
-#include "support.h"
+#include "simulator/gpu/cudnn/attributes.h"
+#include "simulator/gpu/cudnn/finalize_graph.h"
+#include "simulator/gpu/cudnn/support.h"
 
 namespace lockstep::sim::dnn {
 namespace {

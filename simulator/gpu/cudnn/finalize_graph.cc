@@ -1,12 +1,12 @@
 // NVIDIA's library (9.x) checks little of a pointwise operation: that the tensors its mode takes have the same rank, where a tensor that
 // was not given has rank 0. A graph is checked at its edges: what one operation makes and another takes must be the same tensor.
 // Both were found out by asking it (tests/conformance).
-#include "finalize_graph.h"
+#include "simulator/gpu/cudnn/finalize_graph.h"
 
 #include <map>
 #include <set>
 
-#include "attributes.h"
+#include "simulator/gpu/cudnn/attributes.h"
 
 namespace lockstep::sim::dnn {
 namespace {

@@ -1,7 +1,7 @@
 // What makes pointwise operations and graphs of operations complete; the other kinds are in finalize.cc.
 #pragma once
 
-#include "descriptor.h"
+#include "simulator/gpu/cudnn/descriptor.h"
 
 namespace lockstep::sim::dnn {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "descriptor.h"
-#include "faults.h"
+#include "simulator/gpu/cudnn/descriptor.h"
+#include "simulator/gpu/runtime/faults.h"
 
 // Belongs to the device that was current when it was made; work goes to its stream.
 struct cudnnContext {

@@ -1,4 +1,4 @@
-#include "narrow_product.h"
+#include "simulator/gpu/cudnn/narrow_product.h"
 
 #include <immintrin.h>
 

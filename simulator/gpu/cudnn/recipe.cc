@@ -6,8 +6,8 @@
 // newer GPUs), so a graph that runs here runs there.
 #include <cmath>
 
-#include "config.h"
-#include "support.h"
+#include "simulator/gpu/cudnn/support.h"
+#include "simulator/gpu/runtime/config.h"
 
 namespace lockstep::sim::dnn {
 namespace {

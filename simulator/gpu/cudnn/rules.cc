@@ -1,4 +1,4 @@
-#include "rules.h"
+#include "simulator/gpu/cudnn/rules.h"
 
 #include <algorithm>
 #include <array>

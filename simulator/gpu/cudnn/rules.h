@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cudnn_graph.h"
+#include <cudnn_graph.h>
 
 namespace lockstep::sim::dnn {
 

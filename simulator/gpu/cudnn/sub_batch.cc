@@ -1,4 +1,4 @@
-#include "sub_batch.h"
+#include "simulator/gpu/cudnn/sub_batch.h"
 
 #include <array>
 #include <unordered_map>

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <dnnl.hpp>
 
-#include "convolution.h"
-#include "narrow_product.h"
+#include "simulator/gpu/cudnn/convolution.h"
+#include "simulator/gpu/cudnn/narrow_product.h"
 
 namespace lockstep::sim::dnn {
 

@@ -1,4 +1,4 @@
-#include "support.h"
+#include "simulator/gpu/cudnn/support.h"
 
 #include <algorithm>
 #include <utility>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "descriptor.h"
+#include "simulator/gpu/cudnn/descriptor.h"
 
 namespace lockstep::sim::dnn {
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cublas_api.h"
+#include <cublas_api.h>
 
 extern "C" {
 

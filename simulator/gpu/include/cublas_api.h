@@ -3,8 +3,8 @@
 
 // NOLINTBEGIN(modernize-*): the forms of C, as a caller of the real header sees them.
 
-#include "cuda_runtime.h"
-#include "library_types.h"
+#include <cuda_runtime.h>
+#include <library_types.h>
 
 // The release whose interface this is.
 #define CUBLAS_VER_MAJOR 12

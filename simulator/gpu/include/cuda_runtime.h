@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "qualifiers.h"
+#include <backend/qualifiers.h>
 
 // NOLINTBEGIN(modernize-use-using, modernize-redundant-void-arg, bugprone-macro-parentheses): the form is NVIDIA's, too.
 
@@ -256,4 +256,4 @@ static inline cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags
 // NOLINTEND(modernize-use-using, modernize-redundant-void-arg, bugprone-macro-parentheses)
 
 // Launching a kernel: cudaLaunchKernelEx(&config, kernel, arguments...).
-#include "../kernel/launch.h"  // engine/device has a launch.h too
+#include <backend/launch.h>  // engine/device has a launch.h too

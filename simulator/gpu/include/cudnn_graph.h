@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cuda_runtime.h"
-#include "cudnn_version.h"
-#include "library_types.h"
+#include <cuda_runtime.h>
+#include <cudnn_version.h>
+#include <library_types.h>
 
 extern "C" {
 

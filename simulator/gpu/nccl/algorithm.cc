@@ -1,5 +1,5 @@
 // The choice among algorithms.
-#include "algorithm.h"
+#include "simulator/gpu/nccl/algorithm.h"
 
 #include <algorithm>
 #include <cctype>

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "exchange.h"
-#include "statistics.h"
+#include "simulator/gpu/nccl/exchange.h"
+#include "simulator/gpu/nccl/statistics.h"
 
 namespace lockstep::sim::nccl {
 

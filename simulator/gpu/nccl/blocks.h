@@ -7,9 +7,9 @@
 #include <cstring>
 #include <vector>
 
-#include "exchange.h"
-#include "operation.h"
-#include "reduction.h"
+#include "simulator/gpu/nccl/exchange.h"
+#include "simulator/gpu/nccl/reduction.h"
+#include "simulator/gpu/runtime/operation.h"
 
 namespace lockstep::sim::nccl {
 

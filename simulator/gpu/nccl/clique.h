@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <string>
 
-#include "exchange.h"
-#include "statistics.h"
-#include "verdict.h"
+#include "simulator/gpu/nccl/exchange.h"
+#include "simulator/gpu/nccl/statistics.h"
+#include "simulator/gpu/nccl/verdict.h"
 
 namespace lockstep::sim::nccl {
 

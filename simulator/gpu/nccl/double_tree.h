@@ -1,7 +1,7 @@
 // The two trees of a double binary tree all-reduce; see tree_all_reduce.cc.
 #pragma once
 
-#include "exchange.h"
+#include "simulator/gpu/nccl/exchange.h"
 
 namespace lockstep::sim::nccl {
 

@@ -1,9 +1,9 @@
 // Words for signatures, and the cutting of ranges.
-#include "exchange.h"
+#include "simulator/gpu/nccl/exchange.h"
 
 #include <algorithm>
 
-#include "reduction.h"
+#include "simulator/gpu/nccl/reduction.h"
 
 namespace lockstep::sim::nccl {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "nccl.h"
+#include <nccl.h>
 
 namespace lockstep::sim::nccl {
 

@@ -1,7 +1,7 @@
 // The 16-bit floating-point types under the names NCCL's reductions use.
 #pragma once
 
-#include "float16.h"
+#include "simulator/gpu/runtime/float16.h"
 
 namespace lockstep::sim::nccl {
 

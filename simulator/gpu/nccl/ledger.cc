@@ -1,4 +1,4 @@
-#include "ledger.h"
+#include "simulator/gpu/nccl/ledger.h"
 
 namespace lockstep::sim::nccl {
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "statistics.h"
+#include "simulator/gpu/nccl/statistics.h"
 
 namespace lockstep::sim::nccl {
 

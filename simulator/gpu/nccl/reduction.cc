@@ -1,11 +1,11 @@
 // One template for each operator; a table by element type. Integers wrap around, as on the GPU.
-#include "reduction.h"
+#include "simulator/gpu/nccl/reduction.h"
 
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
-#include "half.h"
+#include "simulator/gpu/nccl/half.h"
 
 namespace lockstep::sim::nccl {
 

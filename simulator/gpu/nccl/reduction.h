@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "nccl.h"
+#include <nccl.h>
 
 namespace lockstep::sim::nccl {
 

@@ -1,9 +1,9 @@
 // The messages of an all-reduce, listed without running it.
-#include "statistics.h"
+#include "simulator/gpu/nccl/statistics.h"
 
 #include <algorithm>
 
-#include "algorithm.h"
+#include "simulator/gpu/nccl/algorithm.h"
 
 namespace lockstep::sim::nccl {
 

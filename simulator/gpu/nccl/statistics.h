@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "nccl.h"
+#include <nccl.h>
 
 namespace lockstep::sim::nccl {
 

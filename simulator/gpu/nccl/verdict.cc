@@ -1,5 +1,5 @@
 // The last error's sentence, shared by all threads, copied for whoever asks.
-#include "verdict.h"
+#include "simulator/gpu/nccl/verdict.h"
 
 #include <mutex>
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "nccl.h"
+#include <nccl.h>
 
 namespace lockstep::sim::nccl {
 

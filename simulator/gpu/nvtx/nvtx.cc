@@ -9,8 +9,8 @@
 #include <mutex>
 #include <utility>
 
-#include "nvtx3/nvToolsExt.h"
-#include "nvtx_listener.h"
+#include <nvtx3/nvToolsExt.h>
+#include "simulator/gpu/nvtx/nvtx_listener.h"
 
 struct nvtxDomainRegistration_st {
   std::string name;

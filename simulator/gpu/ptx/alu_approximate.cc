@@ -2,9 +2,9 @@
 // does, so a program sees at most this error here, and may see other last bits there.
 #include <cmath>
 
-#include "float_rules.h"
-#include "lanewise.h"
-#include "operation_sets.h"
+#include "simulator/gpu/ptx/float_rules.h"
+#include "simulator/gpu/ptx/lanewise.h"
+#include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
 

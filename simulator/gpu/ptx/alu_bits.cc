@@ -2,8 +2,8 @@
 #include <bit>
 #include <type_traits>
 
-#include "lanewise.h"
-#include "operation_sets.h"
+#include "simulator/gpu/ptx/lanewise.h"
+#include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
 

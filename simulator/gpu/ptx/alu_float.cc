@@ -1,9 +1,9 @@
 // Arithmetic of floats and doubles, rounded to nearest, and what has no rounding.
 #include <cmath>
 
-#include "float_rules.h"
-#include "lanewise.h"
-#include "operation_sets.h"
+#include "simulator/gpu/ptx/float_rules.h"
+#include "simulator/gpu/ptx/lanewise.h"
+#include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
 

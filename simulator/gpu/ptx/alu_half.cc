@@ -1,10 +1,10 @@
 // Arithmetic of half and bfloat16, one by one and in pairs.
 #include <cmath>
 
-#include "float_rules.h"
-#include "lanewise.h"
-#include "narrowing.h"
-#include "operation_sets.h"
+#include "simulator/gpu/ptx/float_rules.h"
+#include "simulator/gpu/ptx/lanewise.h"
+#include "simulator/gpu/ptx/narrowing.h"
+#include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
 

@@ -3,8 +3,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "lanewise.h"
-#include "operation_sets.h"
+#include "simulator/gpu/ptx/lanewise.h"
+#include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
 

@@ -1,9 +1,9 @@
 // Arithmetic rounded towards zero, down or up. The host's own rounding is switched for each value: slow, and rare.
 #include <cmath>
 
-#include "float_rules.h"
-#include "lanewise.h"
-#include "operation_sets.h"
+#include "simulator/gpu/ptx/float_rules.h"
+#include "simulator/gpu/ptx/lanewise.h"
+#include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
 

@@ -2,10 +2,10 @@
 #include <bit>
 #include <cstring>
 
-#include "float_rules.h"
-#include "memory.h"
-#include "narrowing.h"
-#include "operation_sets.h"
+#include "simulator/gpu/ptx/float_rules.h"
+#include "simulator/gpu/ptx/memory.h"
+#include "simulator/gpu/ptx/narrowing.h"
+#include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
 

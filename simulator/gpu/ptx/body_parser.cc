@@ -1,9 +1,9 @@
 // Statements of a function.
-#include "body_parser.h"
+#include "simulator/gpu/ptx/body_parser.h"
 
 #include <unordered_map>
 
-#include "variable_parser.h"
+#include "simulator/gpu/ptx/variable_parser.h"
 
 namespace lockstep::ptx {
 

@@ -1,8 +1,8 @@
 // The body of a function: scopes, registers, labels and instructions.
 #pragma once
 
-#include "syntax.h"
-#include "token_reader.h"
+#include "simulator/gpu/ptx/syntax.h"
+#include "simulator/gpu/ptx/token_reader.h"
 
 namespace lockstep::ptx {
 

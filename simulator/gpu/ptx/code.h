@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "instruction.h"
-#include "syntax.h"
+#include "simulator/gpu/ptx/instruction.h"
+#include "simulator/gpu/ptx/syntax.h"
 
 namespace lockstep::ptx {
 

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <type_traits>
 
-#include "float_rules.h"
-#include "lanewise.h"
-#include "operation_sets.h"
+#include "simulator/gpu/ptx/float_rules.h"
+#include "simulator/gpu/ptx/lanewise.h"
+#include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
 

@@ -1,10 +1,10 @@
 // Basic blocks and post-dominators.
-#include "control_flow.h"
+#include "simulator/gpu/ptx/control_flow.h"
 
 #include <algorithm>
 
-#include "opcode_names.h"
-#include "token_reader.h"
+#include "simulator/gpu/ptx/opcode_names.h"
+#include "simulator/gpu/ptx/token_reader.h"
 
 namespace lockstep::ptx {
 

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "syntax.h"
+#include "simulator/gpu/ptx/syntax.h"
 
 namespace lockstep::ptx {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "instruction.h"
+#include "simulator/gpu/ptx/instruction.h"
 
 namespace lockstep::ptx {
 

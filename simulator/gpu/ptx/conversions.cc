@@ -5,11 +5,11 @@
 #include <limits>
 #include <utility>
 
-#include "conversion_types.h"
-#include "float_rules.h"
-#include "lanewise.h"
-#include "narrowing.h"
-#include "operation_sets.h"
+#include "simulator/gpu/ptx/conversion_types.h"
+#include "simulator/gpu/ptx/float_rules.h"
+#include "simulator/gpu/ptx/lanewise.h"
+#include "simulator/gpu/ptx/narrowing.h"
+#include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
 

@@ -1,10 +1,10 @@
 // Counting, one warp instruction at a time.
-#include "counts.h"
+#include "simulator/gpu/ptx/counts.h"
 
 #include <algorithm>
 #include <bit>
 
-#include "memory.h"
+#include "simulator/gpu/ptx/memory.h"
 
 namespace lockstep::ptx {
 

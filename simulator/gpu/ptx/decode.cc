@@ -1,14 +1,14 @@
 // Statements become instructions: the operation is looked up by name, and operands become places.
-#include "decode.h"
+#include "simulator/gpu/ptx/decode.h"
 
 #include <bit>
 #include <cstring>
 
-#include "control_flow.h"
-#include "frame_layout.h"
-#include "half.h"
-#include "opcode_names.h"
-#include "token_reader.h"
+#include "simulator/gpu/ptx/control_flow.h"
+#include "simulator/gpu/ptx/frame_layout.h"
+#include "simulator/gpu/ptx/half.h"
+#include "simulator/gpu/ptx/opcode_names.h"
+#include "simulator/gpu/ptx/token_reader.h"
 
 namespace lockstep::ptx {
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "code.h"
-#include "syntax.h"
+#include "simulator/gpu/ptx/code.h"
+#include "simulator/gpu/ptx/syntax.h"
 
 namespace lockstep::ptx {
 

@@ -1,13 +1,13 @@
 // printf and assert for each lane in turn.
-#include "device_functions.h"
+#include "simulator/gpu/ptx/device_functions.h"
 
 #include <bit>
 #include <cstdio>
 #include <cstring>
 #include <string>
 
-#include "code.h"
-#include "memory.h"
+#include "simulator/gpu/ptx/code.h"
+#include "simulator/gpu/ptx/memory.h"
 
 namespace lockstep::ptx {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "warp.h"
+#include "simulator/gpu/ptx/warp.h"
 
 namespace lockstep::ptx {
 

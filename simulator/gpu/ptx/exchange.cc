@@ -3,8 +3,8 @@
 // The loop that runs a warp brings all lanes of the member mask here together; it is each operation's last operand.
 #include <bit>
 
-#include "lanewise.h"
-#include "operation_sets.h"
+#include "simulator/gpu/ptx/lanewise.h"
+#include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "half.h"
+#include "simulator/gpu/ptx/half.h"
 
 namespace lockstep::ptx {
 

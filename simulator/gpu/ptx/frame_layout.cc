@@ -1,10 +1,10 @@
 // Places for registers, constants and variables.
-#include "frame_layout.h"
+#include "simulator/gpu/ptx/frame_layout.h"
 
 #include <cstring>
 
-#include "token_reader.h"
-#include "variable_parser.h"
+#include "simulator/gpu/ptx/token_reader.h"
+#include "simulator/gpu/ptx/variable_parser.h"
 
 namespace lockstep::ptx {
 

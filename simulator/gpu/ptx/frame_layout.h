@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "code.h"
-#include "decode.h"
+#include "simulator/gpu/ptx/code.h"
+#include "simulator/gpu/ptx/decode.h"
 
 namespace lockstep::ptx {
 

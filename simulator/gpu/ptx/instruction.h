@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "types.h"
+#include "simulator/gpu/ptx/types.h"
 
 namespace lockstep::ptx {
 

@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "half.h"
-#include "instruction.h"
-#include "warp.h"
+#include "simulator/gpu/ptx/half.h"
+#include "simulator/gpu/ptx/instruction.h"
+#include "simulator/gpu/ptx/warp.h"
 
 namespace lockstep::ptx {
 

@@ -1,11 +1,11 @@
 // Cuts PTX text into tokens.
-#include "lexer.h"
+#include "simulator/gpu/ptx/lexer.h"
 
 #include <bit>
 #include <cstdlib>
 #include <string>
 
-#include "error.h"
+#include "simulator/gpu/ptx/error.h"
 
 namespace lockstep::ptx {
 

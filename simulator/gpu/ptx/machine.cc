@@ -1,14 +1,14 @@
 // Blocks of a launch: memory, warps and barriers.
-#include "machine.h"
+#include "simulator/gpu/ptx/machine.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
-#include "counts.h"
-#include "error.h"
-#include "warp_runner.h"
+#include "simulator/gpu/ptx/counts.h"
+#include "simulator/gpu/ptx/error.h"
+#include "simulator/gpu/ptx/warp_runner.h"
 
 namespace lockstep::ptx {
 

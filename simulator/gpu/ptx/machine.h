@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "module.h"
-#include "warp.h"
+#include "simulator/gpu/ptx/module.h"
+#include "simulator/gpu/ptx/warp.h"
 
 namespace lockstep::ptx {
 

@@ -1,12 +1,12 @@
 // Addresses, loads and stores.
-#include "memory.h"
+#include "simulator/gpu/ptx/memory.h"
 
 #include <bit>
 #include <cstring>
 #include <sstream>
 
-#include "conversion_types.h"
-#include "operation_sets.h"
+#include "simulator/gpu/ptx/conversion_types.h"
+#include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
 

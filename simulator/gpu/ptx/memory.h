@@ -1,7 +1,7 @@
 // From addresses of a warp's lanes to bytes of the host, with what a GPU would refuse refused.
 #pragma once
 
-#include "warp.h"
+#include "simulator/gpu/ptx/warp.h"
 
 namespace lockstep::ptx {
 

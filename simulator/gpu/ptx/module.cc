@@ -1,14 +1,14 @@
 // Loading a module.
-#include "module.h"
+#include "simulator/gpu/ptx/module.h"
 
 #include <cstring>
 #include <functional>
 #include <new>
 
-#include "decode.h"
-#include "parser.h"
-#include "token_reader.h"
-#include "warp.h"
+#include "simulator/gpu/ptx/decode.h"
+#include "simulator/gpu/ptx/parser.h"
+#include "simulator/gpu/ptx/token_reader.h"
+#include "simulator/gpu/ptx/warp.h"
 
 namespace lockstep::ptx {
 

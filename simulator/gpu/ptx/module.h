@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "code.h"
+#include "simulator/gpu/ptx/code.h"
 
 namespace lockstep::ptx {
 

@@ -1,8 +1,8 @@
 // Copies between registers, packing and unpacking, special registers, and addresses of one space as those of another.
-#include "lanewise.h"
-#include "memory.h"
-#include "operation_sets.h"
-#include "special_registers.h"
+#include "simulator/gpu/ptx/lanewise.h"
+#include "simulator/gpu/ptx/memory.h"
+#include "simulator/gpu/ptx/operation_sets.h"
+#include "simulator/gpu/ptx/special_registers.h"
 
 namespace lockstep::ptx {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "half.h"
+#include "simulator/gpu/ptx/half.h"
 
 namespace lockstep::ptx {
 

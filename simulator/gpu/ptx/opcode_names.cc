@@ -1,5 +1,5 @@
 // Which modifiers change nothing here.
-#include "opcode_names.h"
+#include "simulator/gpu/ptx/opcode_names.h"
 
 #include <algorithm>
 

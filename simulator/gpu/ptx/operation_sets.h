@@ -1,7 +1,7 @@
 // Each file of operations adds its own to the table.
 #pragma once
 
-#include "instruction.h"
+#include "simulator/gpu/ptx/instruction.h"
 
 namespace lockstep::ptx {
 

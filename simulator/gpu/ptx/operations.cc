@@ -2,8 +2,8 @@
 #include <bit>
 #include <stdexcept>
 
-#include "operation_sets.h"
-#include "warp.h"
+#include "simulator/gpu/ptx/operation_sets.h"
+#include "simulator/gpu/ptx/warp.h"
 
 namespace lockstep::ptx {
 

@@ -1,11 +1,11 @@
 // Directives of a module, and functions.
-#include "parser.h"
+#include "simulator/gpu/ptx/parser.h"
 
 #include <algorithm>
 
-#include "body_parser.h"
-#include "token_reader.h"
-#include "variable_parser.h"
+#include "simulator/gpu/ptx/body_parser.h"
+#include "simulator/gpu/ptx/token_reader.h"
+#include "simulator/gpu/ptx/variable_parser.h"
 
 namespace lockstep::ptx {
 

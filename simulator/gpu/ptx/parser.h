@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "syntax.h"
+#include "simulator/gpu/ptx/syntax.h"
 
 namespace lockstep::ptx {
 

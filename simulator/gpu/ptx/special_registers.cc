@@ -1,5 +1,5 @@
 // What each special register holds.
-#include "special_registers.h"
+#include "simulator/gpu/ptx/special_registers.h"
 
 namespace lockstep::ptx {
 

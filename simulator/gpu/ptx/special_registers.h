@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "warp.h"
+#include "simulator/gpu/ptx/warp.h"
 
 namespace lockstep::ptx {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "types.h"
+#include "simulator/gpu/ptx/types.h"
 
 namespace lockstep::ptx::syntax {
 

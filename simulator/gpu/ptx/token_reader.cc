@@ -1,7 +1,7 @@
 // Questions about the next token, and what is said when the answer is no.
-#include "token_reader.h"
+#include "simulator/gpu/ptx/token_reader.h"
 
-#include "error.h"
+#include "simulator/gpu/ptx/error.h"
 
 namespace lockstep::ptx {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lexer.h"
+#include "simulator/gpu/ptx/lexer.h"
 
 namespace lockstep::ptx {
 

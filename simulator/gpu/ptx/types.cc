@@ -1,5 +1,5 @@
 // Names and widths of types and state spaces.
-#include "types.h"
+#include "simulator/gpu/ptx/types.h"
 
 #include <array>
 #include <utility>

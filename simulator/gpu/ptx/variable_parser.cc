@@ -1,5 +1,5 @@
 // Declarations, with their initial values.
-#include "variable_parser.h"
+#include "simulator/gpu/ptx/variable_parser.h"
 
 #include <bit>
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "syntax.h"
-#include "token_reader.h"
+#include "simulator/gpu/ptx/syntax.h"
+#include "simulator/gpu/ptx/token_reader.h"
 
 namespace lockstep::ptx {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "instruction.h"
+#include "simulator/gpu/ptx/instruction.h"
 
 namespace lockstep::ptx {
 

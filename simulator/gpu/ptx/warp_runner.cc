@@ -1,12 +1,12 @@
 // The loop that runs a warp.
-#include "warp_runner.h"
+#include "simulator/gpu/ptx/warp_runner.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "counts.h"
-#include "device_functions.h"
+#include "simulator/gpu/ptx/counts.h"
+#include "simulator/gpu/ptx/device_functions.h"
 
 namespace lockstep::ptx {
 

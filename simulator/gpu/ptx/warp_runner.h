@@ -8,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include "code.h"
-#include "module.h"
-#include "warp.h"
+#include "simulator/gpu/ptx/code.h"
+#include "simulator/gpu/ptx/module.h"
+#include "simulator/gpu/ptx/warp.h"
 
 namespace lockstep::ptx {
 

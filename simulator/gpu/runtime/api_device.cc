@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "runtime.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 using namespace lockstep::sim;
 

@@ -1,5 +1,5 @@
 // CUDA runtime: capture of streams into graphs, and their launches.
-#include "runtime.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 using namespace lockstep::sim;
 

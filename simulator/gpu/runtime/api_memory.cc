@@ -3,8 +3,8 @@
 #include <cstring>
 #include <memory>
 
-#include "checker.h"
-#include "runtime.h"
+#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 using namespace lockstep::sim;
 

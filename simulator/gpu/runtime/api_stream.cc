@@ -1,8 +1,8 @@
 // CUDA runtime: streams, events and functions of the host.
 #include <cmath>
 
-#include "model_clock.h"
-#include "runtime.h"
+#include "simulator/gpu/runtime/model_clock.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 using namespace lockstep::sim;
 

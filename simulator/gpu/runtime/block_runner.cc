@@ -1,4 +1,4 @@
-#include "block_runner.h"
+#include "simulator/gpu/runtime/block_runner.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "context.h"
-#include "fiber.h"
+#include <backend/context.h>
+#include "simulator/gpu/runtime/fiber.h"
 
 namespace lockstep::sim {
 

@@ -4,7 +4,7 @@
 // wrong result under some seed. A barrier that not all threads reach is a fault.
 #pragma once
 
-#include "queue.h"
+#include "simulator/gpu/runtime/queue.h"
 
 namespace lockstep::sim {
 

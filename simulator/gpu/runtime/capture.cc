@@ -1,4 +1,4 @@
-#include "capture.h"
+#include "simulator/gpu/runtime/capture.h"
 
 #include <algorithm>
 #include <iterator>

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "graph.h"
-#include "slots.h"
+#include "simulator/gpu/runtime/graph.h"
+#include "simulator/gpu/runtime/slots.h"
 
 namespace lockstep::sim {
 

@@ -1,4 +1,4 @@
-#include "config.h"
+#include "simulator/gpu/runtime/config.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -6,8 +6,8 @@
 #include <optional>
 #include <thread>
 
-#include "faults.h"
-#include "model_clock.h"
+#include "simulator/gpu/runtime/faults.h"
+#include "simulator/gpu/runtime/model_clock.h"
 
 namespace lockstep::sim {
 

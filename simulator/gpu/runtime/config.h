@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <string>
 
-#include "control.h"
-#include "machine.h"
+#include "simulator/gpu/runtime/control.h"
+#include "simulator/gpu/runtime/machine.h"
 
 namespace lockstep::sim {
 

@@ -1,5 +1,5 @@
 // Names and explanations of the statuses.
-#include "cuda_runtime.h"
+#include <cuda_runtime.h>
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "execute.h"
+#include "simulator/gpu/runtime/execute.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "block_runner.h"
-#include "checker.h"
-#include "context.h"
-#include "profile.h"
-#include "runtime.h"
+#include <backend/context.h>
+#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/runtime/block_runner.h"
+#include "simulator/gpu/runtime/profile.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 namespace lockstep::sim {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "queue.h"
+#include "simulator/gpu/runtime/queue.h"
 
 namespace lockstep::sim {
 

@@ -1,14 +1,14 @@
 // Queues and host side of the executor; worker.cc is the other half.
-#include "executor.h"
+#include "simulator/gpu/runtime/executor.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <utility>
 
-#include "checker.h"
-#include "model_clock.h"
-#include "recorder.h"
-#include "watching.h"
+#include <backend/watching.h>
+#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/runtime/model_clock.h"
+#include "simulator/gpu/runtime/recorder.h"
 
 namespace lockstep::sim {
 

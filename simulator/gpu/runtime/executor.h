@@ -17,9 +17,9 @@
 #include <thread>
 #include <vector>
 
-#include "queue.h"
-#include "slots.h"
-#include "spin.h"
+#include "simulator/gpu/runtime/queue.h"
+#include "simulator/gpu/runtime/slots.h"
+#include "simulator/gpu/runtime/spin.h"
 
 namespace lockstep::sim {
 

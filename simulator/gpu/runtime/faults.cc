@@ -1,4 +1,4 @@
-#include "faults.h"
+#include "simulator/gpu/runtime/faults.h"
 
 #include <algorithm>
 #include <array>
@@ -12,8 +12,8 @@
 #include <string_view>
 #include <thread>
 
-#include "fault_calls.h"
-#include "runtime.h"
+#include "simulator/gpu/runtime/fault_calls.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 namespace lockstep::sim {
 

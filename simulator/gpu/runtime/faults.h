@@ -27,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda_runtime.h"
+#include <cuda_runtime.h>
 
 namespace lockstep::sim {
 

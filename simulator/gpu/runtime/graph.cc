@@ -1,12 +1,12 @@
 // Launching a graph.
-#include "graph.h"
+#include "simulator/gpu/runtime/graph.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "executor.h"
-#include "model_clock.h"
-#include "watching.h"
+#include <backend/watching.h>
+#include "simulator/gpu/runtime/executor.h"
+#include "simulator/gpu/runtime/model_clock.h"
 
 namespace lockstep::sim {
 

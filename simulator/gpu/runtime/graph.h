@@ -11,7 +11,7 @@
 #include <mutex>
 #include <vector>
 
-#include "queue.h"
+#include "simulator/gpu/runtime/queue.h"
 
 struct CUgraphNode_st {
   lockstep::sim::NodeKind kind = lockstep::sim::NodeKind::operation;

@@ -1,10 +1,10 @@
-#include "host_clock.h"
+#include <backend/host_clock.h>
 
 #include <chrono>
 #include <cstring>
 
-#include "model_clock.h"
-#include "runtime.h"
+#include "simulator/gpu/runtime/model_clock.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 namespace lockstep {
 

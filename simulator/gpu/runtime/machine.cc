@@ -1,7 +1,7 @@
 // What CUDA says about the machines of simulator/clock/machines, which is where their figures are.
-#include "machine.h"
+#include "simulator/gpu/runtime/machine.h"
 
-#include "model_clock.h"
+#include "simulator/gpu/runtime/model_clock.h"
 
 namespace lockstep::sim {
 

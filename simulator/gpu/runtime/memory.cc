@@ -1,4 +1,4 @@
-#include "memory.h"
+#include "simulator/gpu/runtime/memory.h"
 
 #include <sys/mman.h>
 
@@ -10,7 +10,7 @@
 #include <new>
 #include <utility>
 
-#include "checker.h"
+#include "simulator/gpu/check/checker.h"
 
 namespace lockstep::sim {
 

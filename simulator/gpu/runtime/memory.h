@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "operation.h"
+#include "simulator/gpu/runtime/operation.h"
 
 namespace lockstep::sim {
 

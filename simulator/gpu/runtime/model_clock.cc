@@ -1,11 +1,11 @@
-#include "model_clock.h"
+#include "simulator/gpu/runtime/model_clock.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>
 
-#include "config.h"
+#include "simulator/gpu/runtime/config.h"
 
 namespace lockstep::sim {
 
@@ -25,9 +25,7 @@ int place_of(const void* address) {
 // An operation that only puts together what parts have made: a GPU has none of it.
 bool is_of_this_cpu(const Node& node) {
   if (node.kind != NodeKind::operation || node.what().kind != OperationKind::convolution) return false;
-  const std::string& name = node.what().name;
-  const std::string end = ": sum of parts";
-  return name.size() > end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+  return node.what().name.ends_with(": sum of parts");
 }
 
 bool says(const char* name, const char* word) {

@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "../../clock/hardware.h"
-#include "../../clock/recording.h"
-#include "queue.h"
+#include "simulator/clock/hardware.h"
+#include "simulator/clock/recording.h"
+#include "simulator/gpu/runtime/queue.h"
 
 namespace lockstep::sim {
 

@@ -1,14 +1,14 @@
 // The door of operation.h, and kernel launches, which take a shorter way through it.
-#include "operation.h"
+#include "simulator/gpu/runtime/operation.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
 
-#include "context.h"
-#include "model_clock.h"
-#include "runtime.h"
+#include <backend/context.h>
+#include "simulator/gpu/runtime/model_clock.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 namespace lockstep::sim {
 

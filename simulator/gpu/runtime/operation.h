@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "cost.h"
-#include "cuda_runtime.h"
+#include <backend/cost.h>
+#include <cuda_runtime.h>
 
 namespace lockstep::sim {
 
@@ -73,4 +73,4 @@ int parts_for(const Cost& cost);
 
 }  // namespace lockstep::sim
 
-#include "resolve.inl"
+#include "simulator/gpu/runtime/resolve.inl"

@@ -1,10 +1,10 @@
-#include "profile.h"
+#include "simulator/gpu/runtime/profile.h"
 
 #include <algorithm>
 #include <ctime>
 #include <utility>
 
-#include "execute.h"
+#include "simulator/gpu/runtime/execute.h"
 
 namespace lockstep::sim {
 

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "queue.h"
+#include "simulator/gpu/runtime/queue.h"
 
 namespace lockstep::sim {
 

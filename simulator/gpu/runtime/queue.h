@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "control.h"
-#include "operation.h"
+#include "simulator/gpu/runtime/control.h"
+#include "simulator/gpu/runtime/operation.h"
 
 namespace lockstep::sim {
 

@@ -1,9 +1,9 @@
-#include "recorder.h"
+#include "simulator/gpu/runtime/recorder.h"
 
 #include <utility>
 
-#include "execute.h"
-#include "runtime.h"
+#include "simulator/gpu/runtime/execute.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 namespace lockstep::sim {
 

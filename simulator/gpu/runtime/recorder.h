@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "queue.h"
+#include "simulator/gpu/runtime/queue.h"
 
 namespace lockstep::sim {
 

@@ -1,10 +1,10 @@
-#include "runtime.h"
+#include "simulator/gpu/runtime/runtime.h"
 
 #include <cstdio>
 #include <utility>
 
-#include "checker.h"
-#include "segfault.h"
+#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/check/segfault.h"
 
 namespace lockstep::sim {
 

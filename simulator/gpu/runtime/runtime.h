@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "capture.h"
-#include "config.h"
-#include "executor.h"
-#include "faults.h"
-#include "memory.h"
+#include "simulator/gpu/runtime/capture.h"
+#include "simulator/gpu/runtime/config.h"
+#include "simulator/gpu/runtime/executor.h"
+#include "simulator/gpu/runtime/faults.h"
+#include "simulator/gpu/runtime/memory.h"
 
 namespace lockstep::sim {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "float16.h"
+#include "simulator/gpu/runtime/float16.h"
 
 namespace lockstep::sim {
 

@@ -8,10 +8,10 @@
 #include <numeric>
 #include <utility>
 
-#include "checker.h"
-#include "execute.h"
-#include "executor.h"
-#include "model_clock.h"
+#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/runtime/execute.h"
+#include "simulator/gpu/runtime/executor.h"
+#include "simulator/gpu/runtime/model_clock.h"
 
 namespace lockstep::sim {
 

@@ -1,0 +1,129 @@
+// `lockstep project`: one node's step is recorded, then played by as many nodes as asked for.
+#include "cli/project/project.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "cli/project/recorded_step.h"
+
+namespace lockstep::cli {
+
+namespace {
+
+clock::Recording::Plan plan_of(const ProjectOptions& options, int nodes, int gpus_per_node) {
+  clock::Recording::Plan plan;
+  plan.nodes = nodes;
+  if (!options.algorithm.empty()) plan.allowed = {options.algorithm == "ring", options.algorithm == "tree", options.algorithm == "switch"};
+  if (options.slow_gpu.empty()) return plan;
+  const Straggler slow = straggler(options.slow_gpu);
+  plan.slow_node = slow.gpu / gpus_per_node;
+  plan.slow_device = slow.gpu % gpus_per_node;
+  plan.slowdown = slow.factor;
+  return plan;
+}
+
+// What the step spends its time on: the largest part of it.
+std::string limit_of(const clock::Recording::Outcome& outcome, int nodes) {
+  const double idle = std::max(0.0, outcome.step_us - outcome.compute_us - outcome.exposed_us - outcome.waiting_us);
+  const std::vector<std::pair<double, const char*>> parts = {
+      {outcome.arithmetic_us, "arithmetic"},
+      {outcome.memory_us, "memory speed"},
+      {outcome.fixed_us, "small kernels"},
+      {idle, "the host"},
+      {outcome.exposed_us, nodes > 1 ? "network" : "links"},
+      {outcome.waiting_us, "stragglers"},
+  };
+  const auto largest = std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return largest->second;
+}
+
+ProjectedRow row_of(const clock::Recording::Outcome& outcome, ProjectedRow row) {
+  row.step_ms = outcome.step_us * 1e-3;
+  row.samples_per_second = static_cast<double>(row.batch) * row.gpus / (outcome.step_us * 1e-6);
+  row.compute_ms = outcome.compute_us * 1e-3;
+  row.communication_ms = outcome.communication_us * 1e-3;
+  row.exposed_ms = outcome.exposed_us * 1e-3;
+  row.waiting_ms = outcome.waiting_us * 1e-3;
+  row.limit = limit_of(outcome, row.nodes);
+  return row;
+}
+
+std::vector<std::int64_t> shares_of(const clock::Machine& machine, int parts) {
+  const auto mib = static_cast<std::int64_t>(machine.memory_bytes >> 20);
+  return std::vector<std::int64_t>(static_cast<std::size_t>(parts), mib / parts);
+}
+
+std::string title_of(const ProjectOptions& options, const Workload& workload, const clock::Machine& machine) {
+  std::string title = fmt::format("{} on {} ({})", workload.describe, machine.name, machine.describe);
+  title += options.global_batch > 0 ? fmt::format("\nstrong scaling, global batch {}", options.global_batch) : "\nweak scaling";
+  if (!options.algorithm.empty()) title += ", " + options.algorithm + " all-reduce";
+  if (options.machine.bucket_mib > 0) title += fmt::format(", buckets of {} MiB", options.machine.bucket_mib);
+  if (options.machine.overlap == "off") title += ", no overlap";
+  if (options.logical > 0) title += fmt::format(", {} logical GPUs on one card", options.logical);
+  if (!options.slow_gpu.empty()) title += ", slow GPU " + options.slow_gpu;
+  return title + "; modelled, see docs/model-clock.md";
+}
+
+}  // namespace
+
+int project(const ProjectOptions& options) {
+  if (options.validate) return validate_model(options.json);
+  const std::vector<int> nodes = parse_nodes(options.nodes);
+  use_machine(options.machine);
+  if (options.machine.machine.empty()) setenv("LOCKSTEP_SIM_MACHINE", "h100x8", 0);
+  if (options.gpus > 0) setenv("LOCKSTEP_SIM_GPUS", std::to_string(options.gpus).c_str(), 1);
+  const Workload workload = workload_named(options.workload);
+  const clock::Machine machine = modelled_machine();
+  std::vector<GpuId> gpus = list_gpus();
+  if (options.logical > 0) gpus = split_gpu(0, shares_of(machine, options.logical));
+  const auto per_node = static_cast<int>(gpus.size());
+  if (options.logical > 0 && nodes.back() > 1) throw Error("--logical splits one card: --nodes 1");
+  if (per_node == 1 && nodes.back() > 1)
+    throw Error(
+        fmt::format("{} has one GPU, so nothing to sum over is recorded; several nodes take a machine with several GPUs", machine.name));
+
+  Projection projection;
+  projection.title = title_of(options, workload, machine);
+  std::map<std::int64_t, RecordedStep> steps;  // by batch of a replica
+  double first_rate = 0;
+  for (const int n : nodes) {
+    ProjectedRow row;
+    row.nodes = n;
+    row.gpus = n * per_node;
+    const std::int64_t own = options.batch_per_replica > 0 ? options.batch_per_replica : workload.batch_per_replica;
+    row.batch = options.global_batch > 0 ? (options.global_batch + row.gpus - 1) / row.gpus : own;
+    if (options.global_batch > 0 && options.global_batch < row.gpus) {
+      row.fits = false;
+      row.limit = "fewer samples than GPUs";
+      projection.rows.push_back(row);
+      continue;
+    }
+    const auto [found, fresh] = steps.try_emplace(row.batch);
+    if (fresh) found->second = record_step(workload, gpus, row.batch);
+    const RecordedStep& step = found->second;
+    if (step.recording == nullptr) {
+      row.fits = false;
+      row.limit = fmt::format("does not fit in the {:.0f} GiB of a GPU", static_cast<double>(machine.memory_bytes) / (1 << 30));
+      projection.rows.push_back(row);
+      continue;
+    }
+    row.memory_gib = step.memory_gib;
+    row = row_of(step.recording->play(machine, plan_of(options, n, per_node)), row);
+    if (options.global_batch > 0) row.samples_per_second = static_cast<double>(options.global_batch) / (row.step_ms * 1e-3);
+    if (first_rate == 0) first_rate = row.samples_per_second / row.gpus;
+    row.efficiency = row.samples_per_second / row.gpus / first_rate;
+    projection.rows.push_back(row);
+  }
+  if (!options.svg.empty()) {
+    std::ofstream file(options.svg);
+    file << svg_of(projection);
+    if (!file) throw Error("--svg " + options.svg + ": the file can't be written");
+  }
+  fmt::print("{}", options.json ? json_of(projection) : table_of(projection));
+  return 0;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,123 @@
+// Machines are data: the files are complete, each figure has a source, and a file that is none is explained.
+#include "simulator/clock/machine_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "simulator/clock/hardware.h"
+
+namespace lockstep::clock {
+namespace {
+
+const char* const kMachines[] = {"cpu", "t4", "4xt4", "a100x8", "h100x8", "2xh100-pcie"};
+
+TEST(Machines, AllAreCompleteAndEveryFigureHasASource) {
+  for (const char* name : kMachines) {
+    std::string problem;
+    ASSERT_TRUE(find_machine(name, &problem)) << name << ": " << problem;
+    for (const auto& [path, figure] : figures_of(name)) {
+      if (path == "gpus" || path == "nodes") continue;  // what the name says
+      EXPECT_FALSE(figure.source.empty()) << name << ": " << path;
+    }
+  }
+}
+
+TEST(Machines, TheListNamesThem) {
+  for (const char* name : kMachines) EXPECT_NE(machine_names().find(name), std::string::npos) << name;
+  EXPECT_EQ(machine_names().find("gpu-"), std::string::npos);
+}
+
+TEST(Machines, WhatIsNoneIsExplained) {
+  std::string problem;
+  EXPECT_FALSE(find_machine("h200", &problem));
+  EXPECT_NE(problem.find("h100x8"), std::string::npos);
+  EXPECT_FALSE(find_machine("/nowhere/machine.json", &problem));
+  EXPECT_NE(problem.find("can't be read"), std::string::npos);
+}
+
+class OwnFile : public ::testing::Test {
+ protected:
+  std::string write(const std::string& text) {
+    const std::string path = ::testing::TempDir() + "lockstep_machine_" + std::to_string(++number_) + ".json";
+    std::ofstream(path) << text;
+    paths_.push_back(path);
+    return path;
+  }
+  ~OwnFile() override {
+    for (const std::string& path : paths_) std::remove(path.c_str());
+  }
+  std::vector<std::string> paths_;
+  int number_ = 0;
+};
+
+TEST_F(OwnFile, MayUseAKnownGpuAndPlainNumbers) {
+  const std::string path = write(R"({"describe": "mine", "gpus": 2, "gpu": "t4", "nccl": "pcie",
+    "host": {"launch_us": 4, "call_us": 1, "copy_gb_s": 5},
+    "links": {"host": {"alpha_us": 8, "gb_s": 12}, "peer": {"alpha_us": 9, "gb_s": 10}}})");
+  std::string problem;
+  const auto machine = find_machine(path, &problem);
+  ASSERT_TRUE(machine) << problem;
+  EXPECT_EQ(machine->gpus, 2);
+  EXPECT_EQ(machine->gpu_name, "Virtual T4");
+  EXPECT_EQ(machine->ring_gb_s, 10);
+}
+
+TEST_F(OwnFile, AMissingFigureIsNamed) {
+  std::string problem;
+  EXPECT_FALSE(
+      find_machine(write(R"({"gpus": 1, "gpu": "t4", "nccl": "pcie", "links": {"host": {"alpha_us": 8, "gb_s": 12}}})"), &problem));
+  EXPECT_NE(problem.find("host.launch_us"), std::string::npos) << problem;
+  EXPECT_FALSE(find_machine(write("{ not json"), &problem));
+  EXPECT_NE(problem.find("not a machine"), std::string::npos) << problem;
+  EXPECT_FALSE(find_machine(write(R"({"gpus": 1, "gpu": "t5"})"), &problem));
+  EXPECT_NE(problem.find("t5"), std::string::npos) << problem;
+}
+
+TEST(Roofline, AKernelIsBoundByWhatTakesLonger) {
+  const Machine machine = *find_machine("t4");
+  Timeline timeline;
+  const Hardware hardware(machine, timeline, 1);
+  const Efficiency& streaming = machine.efficiency[static_cast<std::size_t>(Kind::streaming)];
+  const Task copy = hardware.kernel(0, Kind::streaming, Arithmetic::fp32, 0, 1e9);
+  EXPECT_NEAR(copy.body, 1e9 / (machine.memory_gb_s * 1e9 * streaming.memory) * kPicoseconds, 1);
+  const Efficiency& product = machine.efficiency[static_cast<std::size_t>(Kind::matmul)];
+  const Task matmul = hardware.kernel(0, Kind::matmul, Arithmetic::fp32, 1e12, 1e6);
+  EXPECT_NEAR(matmul.body, 1e12 / (machine.peak_tflops[0] * 1e12 * product.compute) * kPicoseconds, 1);
+  EXPECT_EQ(matmul.demands[0].share, 1);
+  EXPECT_LT(matmul.demands[1].share, 0.1);
+  EXPECT_LT(hardware.kernel(0, Kind::matmul, Arithmetic::fp16, 1e12, 1e6).body, matmul.body);
+}
+
+TEST(Roofline, KernelsAreOfTheKindTheirNamesSay) {
+  EXPECT_EQ(kind_of_kernel("depthwise_forward"), Kind::depthwise);
+  EXPECT_EQ(kind_of_kernel("embedding_forward"), Kind::gather);
+  EXPECT_EQ(kind_of_kernel("adam"), Kind::streaming);
+}
+
+TEST(Links, TwoCopiesToOneGpuShareItsLink) {
+  const Machine machine = *find_machine("4xt4");
+  const auto copies = [&](int to_second) {
+    Timeline timeline;
+    const Hardware hardware(machine, timeline, 4);
+    timeline.append_at(timeline.add_lane(), hardware.copy(0, 0, 1, 1e9), 0);
+    timeline.append_at(timeline.add_lane(), hardware.copy(2, 2, to_second, 1e9), 0);
+    timeline.run();
+    return static_cast<double>(timeline.now());
+  };
+  EXPECT_GT(copies(1), 1.5 * copies(3));
+}
+
+TEST(Links, OneEngineDoesOneCopyAtATime) {
+  const Machine machine = *find_machine("h100x8");
+  Timeline timeline;
+  const Hardware hardware(machine, timeline, 1);
+  const Task copy = hardware.copy(0, kHost, 0, 1e8);
+  for (int i = 0; i < 2; ++i) timeline.append_at(timeline.add_lane(), copy, 0);
+  timeline.run();
+  EXPECT_NEAR(static_cast<double>(timeline.now()), 2 * (static_cast<double>(copy.fixed) + copy.body), 10);
+}
+
+}  // namespace
+}  // namespace lockstep::clock
