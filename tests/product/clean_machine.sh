@@ -42,6 +42,7 @@ mkdir -p "$target" && touch "$target/.lockstep-clean-machine"
 debootstrap --variant=minbase --components="$components" "$suite" "$target" ${mirror:+"$mirror"} >"$target.log" 2>&1 || { tail "$target.log" >&2; die 'debootstrap failed'; }
 grep -lsE '^[[:space:]]*Acquire::' /etc/apt/apt.conf /etc/apt/apt.conf.d/* | xargs -r cp -t "$target/etc/apt/apt.conf.d" || true
 cp -L /etc/resolv.conf "$target/etc/resolv.conf"
+printf '127.0.0.1 localhost\n::1 localhost\n' >"$target/etc/hosts"  # as an installer writes it; chromedriver finds its browser by this name
 if [[ -f /etc/ssl/certs/ca-certificates.crt ]]; then cp -L /etc/ssl/certs/ca-certificates.crt "$target/etc/authorities.crt"; fi  # for pip
 echo "base system: $((SECONDS - started)) s, $(chroot "$target" dpkg-query -W | wc -l) packages"
 
