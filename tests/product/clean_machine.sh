@@ -3,10 +3,11 @@
 # The first must leave a trained model and a trace. Its time is printed, by the wall and by all cores, and how long the built program
 # needs to its first step. After both, a second clone is only tested: its list of tests must be the same, or what ran before decides.
 #
-#   tests/product/clean_machine.sh FOLDER [--work-tree] [--only run|test] [--suite jammy --mirror URL --components main,universe]
+#   tests/product/clean_machine.sh FOLDER [--work-tree] [--only run|test] [--ccache FOLDER] [--suite jammy --mirror URL --components main,universe]
 #
 # Needs root and debootstrap. FOLDER is made anew and removed before each run. --work-tree copies what is on disk instead of cloning
-# what is committed. The package mirror, apt's settings (proxies, for one) and certificates of authorities are this machine's.
+# what is committed. --ccache lends the clean system a compiler's cache: packages and sources are as clean as without, but times of
+# building say nothing then. The package mirror, apt's settings (proxies, for one) and certificates of authorities are this machine's.
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 die() { echo "clean_machine: $*" >&2; exit 1; }
@@ -15,7 +16,7 @@ die() { echo "clean_machine: $*" >&2; exit 1; }
 mkdir -p "$(dirname "$1")"
 target=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 shift
-suite=bookworm mirror='' components=main work_tree='' only=''
+suite=bookworm mirror='' components=main work_tree='' only='' cache=''
 while (($#)); do
   case $1 in
     --work-tree) work_tree=yes ;;
@@ -23,6 +24,7 @@ while (($#)); do
     --mirror) mirror=$2; shift ;;
     --components) components=$2; shift ;;
     --only) only=$2; shift ;;
+    --ccache) cache=$(cd "$2" && pwd); shift ;;
     *) die "what is $1?" ;;
   esac
   shift
@@ -64,9 +66,11 @@ clone
 inside() {
   unshare --mount --pid --fork -- bash -c '
     mount --make-rprivate / && mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount -t tmpfs tmp "$1/tmp" &&
+    if [[ -n $3 ]]; then mkdir -p "$1/root/.cache/ccache" && mount --bind "$3" "$1/root/.cache/ccache"; fi &&
     exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb PIP_CERT=/etc/authorities.crt \
+      ${3:+CCACHE_DIR=/root/.cache/ccache CCACHE_BASEDIR=/root CCACHE_NOHASHDIR=1} \
       ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} \
-      chroot "$1" /bin/sh -c "cd /root/lockstep && $2" </dev/null' inside "$target" "$1"
+      chroot "$1" /bin/sh -c "cd /root/lockstep && $2" </dev/null' inside "$target" "$1" "$cache"
 }
 
 # The two commands as the README has them.
