@@ -6,10 +6,11 @@ script=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/lockstep
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 terminal=$(command -v script || true)
-mkdir -p "$tree"/{bin,cmake,cli,engine/nn,simulator}
+mkdir -p "$tree"/{bin,cmake,cli,common,engine/nn,simulator}
 chmod 755 "$tree"
 cp "$script" "$tree/lockstep"
-touch -d '1 hour ago' "$tree"/{CMakeLists.txt,CMakePresets.json,engine/nn/layer.cc} "$tree"/{cmake,cli,engine,engine/nn,simulator}
+cp -r "${script%/*}/scripts" "$tree/scripts"
+touch -d '1 hour ago' "$tree"/{CMakeLists.txt,CMakePresets.json,engine/nn/layer.cc,scripts/*.sh} "$tree"/{cmake,cli,common,engine,engine/nn,simulator}
 
 stand_in() { printf '#!/bin/bash\n%s\n' "$2" >"$tree/bin/$1" && chmod 755 "$tree/bin/$1"; }
 # Configuring makes build.ninja; building makes a program that prints its words, one a line.
@@ -55,6 +56,16 @@ sleep 0.05
 rm "$tree/engine/nn/new.cc"
 sim run mnist >"$tree/out"
 expect 'and a deleted one' 'ninja lockstep' "$(cat "$LOG")"
+for changed in common/sha256.cc simulator/clock.cc cli/main.cc cmake/x.cmake scripts/build.sh; do
+  sleep 0.05
+  touch "$tree/$changed"
+  sim run mnist >"$tree/out"
+  expect "a change of $changed is built" 'ninja lockstep' "$(cat "$LOG")"
+done
+sleep 0.05
+touch "$tree/scripts/bench.sh"
+sim run mnist >"$tree/out"
+expect 'a script that builds nothing is not' '' "$(cat "$LOG")"
 expect 'a compiler warning is shown, not each step' $'  1 of 2\na warning\n  2 of 2' "$(sim build 2>/dev/null)"
 
 stand_in nvcc 'true'

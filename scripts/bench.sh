@@ -1,0 +1,46 @@
+# shellcheck shell=bash disable=SC2154  # $root comes from ../lockstep
+# ./lockstep bench: builds and runs the benchmarks, all on the virtual GPU.
+
+# Other frameworks, of fixed versions, in an environment of their own; some 3 GB in build/peers-venv.
+compare_with_peers() {
+  make_python peers 'TensorFlow and PyTorch' "$root/bench/peers/requirements.txt" || die 'could not make it (python3-venv and a network are needed)'
+  build sim workload
+  "$root/build/peers-venv/bin/python" "$root/bench/peers/peers.py" "$root/build/sim/bench/workload" "$@"
+}
+
+list_benchmarks() {
+  local name
+  say 'Benchmarks (each prints ratios of one run, and beside them that the results are right):'
+  for name in "$root"/bench/*_bench.cc; do
+    printf '  %-14s %s\n' "$(basename "${name%_bench.cc}")" "$(sed -n '1s,^// *,,p' "$name")"
+  done
+}
+
+run_benchmarks() {
+  local folder=$root/build/sim/bench names=() options=() name tool
+  case ${1:-} in
+    --peers) shift; compare_with_peers "$@"; return ;;
+    --profile | --coalescing)
+      tool=${1#--}
+      shift
+      install_missing
+      build sim "$tool"
+      "$folder/$tool" "$@"
+      return
+      ;;
+    --scaling)
+      install_missing
+      build sim scaling
+      "$folder/scaling" | tee "$root/build/scaling.csv" | python3 "$root/bench/plot_scaling.py" "${2:-$root/build/scaling.svg}"
+      return
+      ;;
+  esac
+  for name in "$@"; do if [[ $name == -* ]]; then options+=("$name"); else names+=("${name%_bench}_bench"); fi; done
+  ((${#names[@]})) || { list_benchmarks; return; }
+  install_missing
+  for name in "${names[@]}"; do
+    [[ -f $root/bench/$name.cc ]] || die "there is no benchmark ${name%_bench}; ./lockstep bench lists them"
+    build sim "$name"
+    "$folder/$name" "${options[@]}"
+  done
+}
