@@ -10,8 +10,7 @@ namespace lesson {
 // - Put the copy for replica r into replica r's own stream. Do not wait on the host.
 // - Replica 0's stream may still be busy writing its weights when this is called, so the copies must come after that. Use an event:
 //   each replica has one, `ready`, made for its own GPU.
-// - What is put into replica 0's stream afterwards may change the weights at once. So replica 0's stream must wait until all copies are
-// done.
+// - Later work in replica 0's stream may change the weights, so replica 0's stream must wait until all copies are done.
 inline void replicate(const std::vector<Replica>& replicas) {
   // Your code.
 }

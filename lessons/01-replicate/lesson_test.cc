@@ -11,7 +11,7 @@ void expect_copies(Replicas& replicas, int n, std::int64_t count) {
   for (int r = 1; r < n; ++r) {
     const std::vector<float> copy = replicas.read(r);
     const std::int64_t i = first_difference(copy, source);
-    EXPECT(i < 0) << "Replica " << r << " of " << n << " is no copy of replica 0: number " << i << " of " << count << " is "
+    EXPECT(i < 0) << "Replica " << r << " of " << n << " differs from replica 0: number " << i << " of " << count << " is "
                   << number(copy[static_cast<std::size_t>(i)]) << ", on replica 0 it is " << number(source[static_cast<std::size_t>(i)])
                   << ".\nreplica 0: " << list(source) << "\nreplica " << r << ": " << list(copy);
   }
@@ -29,7 +29,7 @@ TEST(Replicate, EveryReplicaGetsTheWeightsOfReplica0) {
 TEST(Replicate, OneReplicaHasNothingToDo) {
   Replicas replicas(1, 10, [](int, std::int64_t i) { return weight(i); });
   replicate(replicas.all());
-  EXPECT(messages().empty()) << "A single replica has nobody to copy to, but these messages were sent:\n" << picture(messages());
+  EXPECT(messages().empty()) << "A single replica has no other to copy to, but these messages were sent:\n" << picture(messages());
 }
 
 TEST(Replicate, CopiesWaitForTheWeightsToBeWritten) {
@@ -52,7 +52,7 @@ TEST(Replicate, TheHostDoesNotWait) {
   Replicas replicas(4, 10, [](int, std::int64_t i) { return weight(i); });
   replicate(replicas.all());
   EXPECT(host_waits() == 0) << "replicate() made the host wait " << host_waits()
-                            << " times (a ...Synchronize call). Streams can wait for each other by events, and the host goes on.";
+                            << " times (a ...Synchronize call). Streams can wait for each other with events while the host continues.";
   EXPECT(messages().size() == 3) << "4 replicas need 3 messages, one to each replica but the first; " << messages().size()
                                  << " were sent:\n"
                                  << picture(messages());

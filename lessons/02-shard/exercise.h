@@ -16,7 +16,7 @@ inline std::vector<Range> cut_batch(std::int64_t samples, int replicas) {
 
 // Copies each replica's samples from the host to its buffer, in its own stream, without waiting.
 //
-// `x` holds all samples of the global batch one behind the other, `numbers` floats each. A replica with no samples gets no copy.
+// `x` holds all samples of the global batch one after another, `numbers` floats each. A replica with no samples gets no copy.
 inline void send_shards(const float* x, std::int64_t numbers, const std::vector<Range>& shards, const std::vector<Replica>& replicas) {
   // Your code: cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream)
 }

@@ -23,11 +23,11 @@ TEST(CutBatch, EverySampleGoesToExactlyOneReplica) {
     for (const Range& shard : cut_batch(samples, n)) {
       REQUIRE(shard.count >= 0) << call(samples, n) << ": a range has " << shard.count << " samples.";
       if (shard.count == 0) continue;
-      REQUIRE(shard.first <= next) << call(samples, n) << ": nobody gets sample " << next << ".";
+      REQUIRE(shard.first <= next) << call(samples, n) << ": no replica gets sample " << next << ".";
       REQUIRE(shard.first >= next) << call(samples, n) << ": sample " << shard.first << " goes to two replicas.";
       next = shard.first + shard.count;
     }
-    REQUIRE(next >= samples) << call(samples, n) << ": nobody gets sample " << next << ", and " << samples - next << " are lost in all.";
+    REQUIRE(next >= samples) << call(samples, n) << ": no replica gets sample " << next << "; " << samples - next << " in all are lost.";
     REQUIRE(next <= samples) << call(samples, n) << ": there is no sample " << samples << "; the last one is " << samples - 1 << ".";
   }
 }
@@ -66,7 +66,8 @@ void send_and_compare(std::int64_t samples, int n, std::int64_t numbers) {
       first += shards.back().count;
     }
     send_shards(x, numbers, shards, replicas.all());
-    EXPECT(host_waits() == 0) << "send_shards() made the host wait " << host_waits() << " times: all replicas can be served at once.";
+    EXPECT(host_waits() == 0) << "send_shards() made the host wait " << host_waits()
+                              << " times: the copies to all replicas can run at once.";
     replicas.wait();
     if (!check_mode_complained()) {
       for (int r = 0; r < n; ++r) {

@@ -8,7 +8,7 @@ namespace lesson {
 inline std::vector<Range> cut_batch(std::int64_t samples, int replicas) {
   std::vector<Range> shards;
   const std::int64_t share = samples / replicas;
-  const std::int64_t larger = samples % replicas;  // so many get one more
+  const std::int64_t larger = samples % replicas;  // this many replicas get one more
   std::int64_t first = 0;
   for (int r = 0; r < replicas; ++r) {
     const std::int64_t count = share + (r < larger ? 1 : 0);

@@ -1,4 +1,4 @@
-// Lesson 3: local gradients. Each replica, its own samples.
+// Lesson 3: local gradients. Each replica works on its own samples.
 #pragma once
 
 #include "given.h"
@@ -17,7 +17,7 @@ inline float sample_weight(const Range& shard, std::int64_t global_batch) {
   return 0;  // Your code.
 }
 
-// Puts into each replica's stream what makes its `gradient`: zeros first, then launch_gradients(work, weight).
+// Queues in each replica's stream the work that computes its `gradient`: zeros first, then launch_gradients(work, weight).
 // A replica without samples gets zeros.
 inline void local_gradients(const std::vector<LocalWork>& all, std::int64_t global_batch) {
   // Your code.

@@ -19,7 +19,7 @@ struct LocalWork {
 inline void add_gradient(const float* x, float y, const float* w, std::int64_t numbers, float weight, float* gradient);
 
 __global__ void gradient_kernel(View<const float> x, View<const float> y, View<const float> w, float weight, View<float> gradient) {
-  if (threadIdx.x + blockIdx.x > 0) return;  // one thread does it all: lesson 14 is about more
+  if (threadIdx.x + blockIdx.x > 0) return;  // one thread does all of it; lesson 14 uses more
   for (std::int64_t s = 0; s < y.count; ++s) add_gradient(x.data + s * w.count, y[s], w.data, w.count, weight, gradient.data);
 }
 

@@ -47,7 +47,7 @@ TEST(Gradient, IsWeightedAndAdded) {
                             << number(gradient[0]) << ".";
 }
 
-// Device memory with values, given back at the end.
+// Device memory that is freed at the end.
 class OnGpu {
  public:
   OnGpu(int device, std::size_t count) {
@@ -117,7 +117,7 @@ void expect_sum(std::int64_t samples, int n) {
   EXPECT(first_difference(got, wanted, 1e-3) < 0)
       << samples << " samples on " << n << (n == 1 ? " replica (" : " replicas (") << shards << "): the local gradients add up to\n  "
       << list(got) << "\nbut one device with the whole batch has\n  " << list(wanted)
-      << (std::isnan(got[0]) ? std::string("\nNaN comes from memory that nobody has written: something was added to it.")
+      << (std::isnan(got[0]) ? std::string("\nNaN comes from uninitialised memory: something was added to it.")
                              : "\nThe ratio of the first numbers is " + number(got[0] / wanted[0]) + ".");
 }
 
@@ -142,7 +142,7 @@ TEST(LocalGradients, EveryStepStartsFromZero) {
   local_gradients(step.work, 8);
   const std::vector<float> second = step.sum();
   if (check_mode_complained()) return;
-  EXPECT(first_difference(first, second) < 0) << "The same step twice gives two gradients. The first time: " << list(first)
+  EXPECT(first_difference(first, second) < 0) << "The same step twice gives different gradients. The first time: " << list(first)
                                               << "; the second time: " << list(second) << ". Is the old one still in there?";
 }
 

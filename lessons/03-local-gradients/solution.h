@@ -1,4 +1,4 @@
-// Lesson 3: local gradients. Each replica, its own samples.
+// Lesson 3: local gradients. Each replica works on its own samples.
 #pragma once
 
 #include "given.h"

@@ -1,11 +1,11 @@
 // Lesson 4: all-reduce, three times. Afterwards every replica's `buffer` holds the sum of all buffers, with the same bits.
 //
 // For all three:
-// - Buffers may still be being written, in their replica's stream, when you are called.
-// - Messages go by cudaMemcpyPeerAsync, into `buffer` or into `staging` (which has room for `count` floats).
+// - When you are called, the replicas' streams may still be writing their buffers.
+// - Send messages with cudaMemcpyPeerAsync, into `buffer` or into `staging` (which has room for `count` floats).
 //   add(replica, from, to, count) adds on that replica's GPU, in its stream: to[i] += from[i].
-// - Afterwards each replica's stream may change its buffer at once: be sure that nobody else is still reading it.
-// - The host does not wait. An event may be recorded again and again; a wait means the record that was made last before it.
+// - Afterwards each replica's stream may change its buffer at once: be sure that no other replica is still reading it.
+// - The host does not wait. An event may be recorded many times; a wait refers to the most recent record.
 #pragma once
 
 #include "given.h"
@@ -17,7 +17,7 @@ inline void reduce_to_one_device(const std::vector<Replica>& replicas) {
   // Your code.
 }
 
-// Part 2. n chunks (cut(count, n)) around a ring of n replicas. Everybody takes from the left neighbour, in its own stream:
+// Part 2. n chunks (cut(count, n)) around a ring of n replicas. Every replica takes from its left neighbour, in its own stream:
 //   reduce-scatter, step s = 0 .. n-2:  replica r takes chunk r-1-s and adds it to its own
 //   all-gather,     step s = 0 .. n-2:  replica r takes chunk r-s and keeps it
 // Numbers of chunks and replicas are counted around the ring. Empty chunks need no message.

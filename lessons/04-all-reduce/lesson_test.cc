@@ -13,7 +13,7 @@ void run(AllReduce all_reduce, int n, std::int64_t count) {
   for (int r = 0; r < n; ++r) replicas.write_later(r, [r](std::int64_t i) { return value(r, i); });
   all_reduce(replicas.all());
   for (int r = 0; r < n; ++r) touch(replicas[r], replicas[r].buffer, count, "the next step");
-  EXPECT(host_waits() == 0) << "The host waited " << host_waits() << " times. Streams can wait for each other by events.";
+  EXPECT(host_waits() == 0) << "The host waited " << host_waits() << " times. Streams can wait for each other with events.";
   replicas.wait();
   if (check_mode_complained()) return;
   for (int r = 0; r < n; ++r) {
@@ -24,7 +24,7 @@ void run(AllReduce all_reduce, int n, std::int64_t count) {
       const float got = sum[static_cast<std::size_t>(i)];
       REQUIRE(got == wanted) << n << " replicas, " << count << " numbers each: number " << i << " on replica " << r << " should be "
                              << wanted << " (the sum of all) and is " << got
-                             << (got == value(r, i) ? ", its own value: nothing has come to it" : "")
+                             << (got == value(r, i) ? ", its own value: nothing was added" : "")
                              << ".\nMessages, in the order you sent them:\n"
                              << picture(messages());
     }
@@ -56,8 +56,9 @@ TEST(Ring, WorksWithFewerNumbersThanReplicas) { run(ring_all_reduce, 5, 3); }
 TEST(Ring, TakesOnlyFromTheLeftNeighbour) {
   run(ring_all_reduce, 4, 100);
   for (const Message& message : messages()) {
-    REQUIRE(message.to == (message.from + 1) % 4) << "A message went from GPU " << message.from << " to GPU " << message.to
-                                                  << ". In the ring everybody takes from the left neighbour only: 0 -> 1 -> 2 -> 3 -> 0.";
+    REQUIRE(message.to == (message.from + 1) % 4)
+        << "A message went from GPU " << message.from << " to GPU " << message.to
+        << ". In the ring every replica takes from its left neighbour only: 0 -> 1 -> 2 -> 3 -> 0.";
   }
 }
 TEST(Ring, SendsTheLeastThatIsPossible) {

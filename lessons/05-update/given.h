@@ -8,8 +8,8 @@ namespace lesson {
 // One replica at the end of its backward pass.
 struct UpdateWork {
   Replica replica;                       // replica.buffer: the weights; replica.stream: the compute stream
-  cudaStream_t communication = nullptr;  // here the sum is being made
-  cudaEvent_t reduced = nullptr;         // an event of that GPU, for you
+  cudaStream_t communication = nullptr;  // the stream that computes the sum
+  cudaEvent_t reduced = nullptr;         // an event of that GPU, for you to use
   const float* sum = nullptr;            // of all replicas' gradients: `count` floats, as the weights
   float* velocity = nullptr;             // `count` floats
 };

@@ -62,7 +62,7 @@ struct Step {
       CHECK_CUDA(cudaEventCreateWithFlags(&one.reduced, cudaEventDisableTiming));
       CHECK_CUDA(cudaMallocHost(&pinned, 400));
       for (int i = 0; i < 100; ++i) pinned[i] = static_cast<float>(i % 7);
-      // The sum arrives in the communication stream, some time from now.
+      // The communication stream writes the sum later.
       CHECK_CUDA(cudaMemcpyAsync(sum, pinned, 400, cudaMemcpyHostToDevice, one.communication));
       one.sum = sum;
       host.push_back(pinned);
@@ -99,13 +99,14 @@ TEST(UpdateAll, EveryReplicaIsUpdatedByTheWholeSum) {
     for (int i = 0; i < 100; ++i) {
       const float before = 0.01F * static_cast<float>(i), wanted = before - 0.5F * static_cast<float>(i % 7);
       const float is = w[static_cast<std::size_t>(i)];
-      REQUIRE(std::abs(is - wanted) < 1e-5F) << "Replica " << r << ", weight " << i << ": it was " << number(before) << ", the sum is "
-                                             << i % 7 << " and the learning rate 0.5. It should be " << number(wanted) << " and is "
-                                             << number(is) << (is == before ? ": not updated" : "")
-                                             << (std::abs(is - before + 0.125F * static_cast<float>(i % 7)) < 1e-4F
-                                                     ? ". Your step is 4 times too small: lesson 3 has divided by the whole batch already"
-                                                     : "")
-                                             << ".";
+      REQUIRE(std::abs(is - wanted) < 1e-5F)
+          << "Replica " << r << ", weight " << i << ": it was " << number(before) << ", the sum is " << i % 7
+          << " and the learning rate 0.5. It should be " << number(wanted) << " and is " << number(is)
+          << (is == before ? ": not updated" : "")
+          << (std::abs(is - before + 0.125F * static_cast<float>(i % 7)) < 1e-4F
+                  ? ". Your step is 4 times too small: the sum is already divided by the global batch (lesson 3)"
+                  : "")
+          << ".";
     }
   }
 }
@@ -120,7 +121,7 @@ TEST(UpdateAll, ReplicasStayBitIdentical) {
   for (int r = 1; r < 3; ++r) {
     const std::vector<float> other = step.replicas.read(r);
     const std::int64_t i = first_difference(other, first);
-    EXPECT(same_bits(first, other)) << "After five updates replica " << r << " is no copy of replica 0 any more: weight " << i << " is "
+    EXPECT(same_bits(first, other)) << "After five updates replica " << r << " differs from replica 0: weight " << i << " is "
                                     << number(other[static_cast<std::size_t>(std::max<std::int64_t>(i, 0))]) << " there.";
   }
 }

@@ -1,11 +1,11 @@
-// Lesson 6: barrier. Replicas meet, the host waits, and everybody is compared.
+// Lesson 6: barrier. Replicas meet, the host waits, and all replicas are compared.
 #pragma once
 
 #include "lesson.h"
 
 namespace lesson {
 
-// What is put into any replica's stream afterwards runs only after what was put into every replica's stream before.
+// Work put into any replica's stream afterwards runs only after all work put into every replica's stream before.
 // The host does not wait. Each replica has an event `ready` to use.
 inline void meet(const std::vector<Replica>& replicas) {
   // Your code.

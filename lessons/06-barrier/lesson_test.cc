@@ -3,7 +3,7 @@
 
 namespace lesson {
 
-// Everybody writes its own buffer, meets, and reads everybody's: only right when all waited for all.
+// Each replica writes its own buffer, meets the others, and reads theirs: only right when all waited for all.
 void write_meet_read(int n) {
   Replicas replicas(n, 200, [](int, std::int64_t) { return 0.0F; });
   for (int round = 0; round < 2; ++round) {
@@ -24,7 +24,7 @@ void write_meet_read(int n) {
 TEST(Meet, TwoStreamsWaitForEachOther) { write_meet_read(2); }
 TEST(Meet, EveryStreamWaitsForEveryOther) { write_meet_read(5); }
 
-// The host has waited: so a stream of its own may use every buffer.
+// The host has waited, so another stream may use every buffer.
 TEST(WaitForAll, TheHostHasWaitedForEveryReplica) {
   Replicas replicas(4, 200, [](int, std::int64_t) { return 0.0F; });
   for (int r = 0; r < 4; ++r) replicas.write_later(r, [r](std::int64_t i) { return static_cast<float>(r * 1000 + i); });
@@ -59,7 +59,7 @@ TEST(Checksum, TheFirstReplicaThatDiffersIsNamed) {
                                               << first_different({7, 7, 7, 7}) << ".";
   EXPECT(first_different({7, 7, 9, 8}) == 2) << "Checksums 7, 7, 9, 8: replica 2 is the first that differs from replica 0, not "
                                              << first_different({7, 7, 9, 8}) << ".";
-  EXPECT(first_different({5}) == -1) << "A single replica has nobody to differ from: -1 is wanted, not " << first_different({5}) << ".";
+  EXPECT(first_different({5}) == -1) << "A single replica has no other to differ from: -1 is wanted, not " << first_different({5}) << ".";
 }
 
 void expect_path(double rate, int delay, const std::vector<double>& wanted) {

@@ -1,4 +1,4 @@
-// Lesson 6: barrier. Replicas meet, the host waits, and everybody is compared.
+// Lesson 6: barrier. Replicas meet, the host waits, and all replicas are compared.
 #pragma once
 
 #include "lesson.h"

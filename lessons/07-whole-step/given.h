@@ -1,4 +1,4 @@
-// What lesson 7 gives you: the six phases, as you built them, for a model of one layer. 784 pixels, 10 digits.
+// Given in lesson 7: the six phases, as you built them, for a model of one layer with 784 pixels and 10 digits.
 #pragma once
 
 #include "lesson.h"
@@ -39,7 +39,7 @@ __global__ void descend_kernel(View<float> w, View<const float> gradient, float 
   for (std::int64_t i = 0; i < w.count; ++i) w.data[i] -= learning_rate * gradient.data[i];
 }
 
-// Each phase puts work into streams and returns; only `barrier` waits. Lesson by lesson, you know what is inside.
+// Each phase queues work in streams and returns; only `barrier` waits. You wrote each of them in a lesson before.
 class Trainer {
  public:
   Trainer(int replicas, std::int64_t largest_batch);
@@ -101,7 +101,7 @@ inline Trainer::Trainer(int replicas, std::int64_t largest_batch) {
     CHECK_CUDA(cudaMalloc(&part.y, samples * 4));
     CHECK_CUDA(cudaMalloc(&part.loss, 4));
     CHECK_CUDA(cudaMallocHost(&part.loss_on_host, 4));
-    // Every replica draws first weights of its own.
+    // Every replica starts with different weights.
     std::vector<float> first(kWeights);
     for (std::size_t i = 0; i < first.size(); ++i)
       first[i] = 0.02F * (static_cast<float>((i * 7919 + static_cast<std::size_t>(r) * 104729 + 13) % 2003) / 1001.5F - 1);
@@ -173,7 +173,7 @@ inline void Trainer::local_gradients(int replica, Range shard, std::int64_t glob
   CHECK_CUDA(cudaMemcpyAsync(here.loss_on_host, here.loss, 4, cudaMemcpyDeviceToHost, here.weights.stream));
 }
 
-// To one device and back: the first one of lesson 4.
+// To one device and back, part 1 of lesson 4.
 inline void Trainer::all_reduce() {
   log_.push_back("all-reduce");
   const Replica& first = parts_[0].gradient;

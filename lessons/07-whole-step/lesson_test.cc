@@ -41,7 +41,7 @@ TEST(Step, OneReplicaLearnsFromABatch) {
   const std::vector<float> before = trainer.weights(0);
   const double first = train_step(trainer, images(), labels(), 64, 0.1F);
   EXPECT(std::abs(first - 2.4) < 0.5) << "The loss of the first step is " << number(first)
-                                      << "; without having learned, it is near log 10 = 2.3.";
+                                      << "; before any training it is near log 10 = 2.3.";
   EXPECT(!same_bits(before, trainer.weights(0))) << "After a step the weights are what they were. You called: " << phases(trainer) << ".";
   for (int i = 0; i < 4; ++i) train_step(trainer, images(), labels(), 64, 0.1F);
   const double later = train_step(trainer, images(), labels(), 64, 0.1F);
@@ -79,10 +79,10 @@ TEST(Train, ReplicatesOnceAndStaysMirrored) {
   for (int r = 1; r < 4; ++r) {
     const std::vector<float> first = trainer.weights(0), other = trainer.weights(r);
     const std::int64_t i = std::max<std::int64_t>(0, first_difference(first, other));
-    REQUIRE(same_bits(first, other)) << "After 8 steps replica " << r << " is no copy of replica 0: weight " << i << " is "
+    REQUIRE(same_bits(first, other)) << "After 8 steps replica " << r << " differs from replica 0: weight " << i << " is "
                                      << number(other[static_cast<std::size_t>(i)]) << " and not "
                                      << number(first[static_cast<std::size_t>(i)])
-                                     << ". They begin with different weights: who makes them equal?";
+                                     << ". They start with different weights: which phase makes them equal?";
   }
   const auto times = std::count(trainer.log().begin(), trainer.log().end(), "replicate");
   EXPECT(times == 1) << "replicate() was called " << times

@@ -6,13 +6,13 @@
 namespace lesson {
 
 // Memory on this logical GPU, by cudaMalloc on device_. Counts whole steps of kStep bytes: 1 byte takes 256.
-// Exactly up to the limit is fine. What would go past it is an OutOfMemory with a sentence that names the owner, the bytes asked for, the
-// limit, and all holders (see holders()); then nothing has changed.
+// Exactly up to the limit is fine. Beyond it, throws OutOfMemory with a sentence that names the owner, the bytes asked for, the limit and
+// all holders (see holders()), and changes nothing.
 inline void* Arena::allocate(std::size_t bytes, const std::string& owner) {
   return nullptr;  // Your code.
 }
 
-// Gives memory back, so that others can have it. An address that this arena has not given out is a std::invalid_argument.
+// Frees memory, so that it can be allocated again. Throws std::invalid_argument for an address that this arena has not allocated.
 inline void Arena::release(void* address) {
   // Your code.
 }

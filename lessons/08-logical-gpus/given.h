@@ -5,9 +5,9 @@
 
 namespace lesson {
 
-constexpr std::size_t kStep = 256;  // GPU memory is handed out in steps of so many bytes
+constexpr std::size_t kStep = 256;  // GPU memory is allocated in steps of this many bytes
 
-// Thrown when a logical GPU has not enough memory left. Its text is for a person.
+// Thrown when a logical GPU does not have enough memory left. A person reads its text.
 struct OutOfMemory : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -28,7 +28,7 @@ class Arena {
   std::size_t used() const { return used_; }  // in whole steps
   std::size_t limit() const { return limit_; }
 
-  // "replica 0: weights 4096, replica 0: gradients 1024": who holds how many bytes.
+  // "replica 0: weights 4096, replica 0: gradients 1024": the bytes of each owner.
   std::string holders() const {
     std::string text;
     for (const auto& [address, block] : blocks_) text += (text.empty() ? "" : ", ") + block.owner + " " + std::to_string(block.bytes);

@@ -39,7 +39,8 @@ std::string refusal(Arena& arena, std::size_t bytes, const std::string& owner) {
 TEST(Allocate, PastTheLimitIsRefused) {
   Arena arena(0, 1024);
   arena.allocate(700, "a");  // takes 768
-  EXPECT(!refusal(arena, 400, "b").empty()) << "Limit 1024, used " << arena.used() << ": 400 more bytes should be refused, but were given.";
+  EXPECT(!refusal(arena, 400, "b").empty()) << "Limit 1024, used " << arena.used()
+                                            << ": 400 more bytes should be refused, but were allocated.";
   EXPECT(refusal(arena, 200, "c").empty()) << "Limit 1024, used 768: 200 bytes take 256 and fit, but were refused.";
 }
 
@@ -69,8 +70,8 @@ TEST(Release, GivesRoomForOthers) {
   Arena arena(0, 1024);
   void* memory = arena.allocate(1024, "a");
   arena.release(memory);
-  EXPECT(arena.used() == 0) << "After giving everything back used() should be 0 and is " << arena.used() << ".";
-  EXPECT(refusal(arena, 1024, "b").empty()) << "All was given back, but 1024 bytes of 1024 were refused.";
+  EXPECT(arena.used() == 0) << "After everything is released used() should be 0 and is " << arena.used() << ".";
+  EXPECT(refusal(arena, 1024, "b").empty()) << "Everything was released, but 1024 bytes of 1024 were refused.";
   EXPECT(arena.holders() == "b 1024") << "Only b holds memory now; holders() says: " << arena.holders() << ".";
 }
 
@@ -83,7 +84,7 @@ TEST(Release, AStrangeAddressIsAnError) {
   } catch (const std::invalid_argument&) {
     refused = true;
   }
-  EXPECT(refused) << "release() of an address that was never given out should throw std::invalid_argument.";
+  EXPECT(refused) << "release() of an address that was never allocated should throw std::invalid_argument.";
 }
 
 void expect_batch(std::int64_t limit, std::int64_t parameters, int slots, std::int64_t activations, std::int64_t wanted) {

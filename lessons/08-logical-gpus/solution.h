@@ -21,7 +21,7 @@ inline void* Arena::allocate(std::size_t bytes, const std::string& owner) {
 
 inline void Arena::release(void* address) {
   const auto found = blocks_.find(address);
-  if (found == blocks_.end()) throw std::invalid_argument("This address was not given out by this arena.");
+  if (found == blocks_.end()) throw std::invalid_argument("This address was not allocated by this arena.");
   CHECK_CUDA(cudaFree(address));
   used_ -= found->second.bytes;
   blocks_.erase(found);

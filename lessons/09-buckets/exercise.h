@@ -1,4 +1,4 @@
-// Lesson 9: buckets, and all-reduce beside backward.
+// Lesson 9: buckets, and all-reduce during backward.
 #pragma once
 
 #include "given.h"
@@ -12,17 +12,16 @@ inline std::vector<Bucket> make_buckets(const std::vector<std::int64_t>& sizes, 
   return {};  // Your code.
 }
 
-// Runs backward.gradient(0), gradient(1), ... and reduces each bucket as soon as its last layer is there.
-// - backward.reduce(bucket) works in the communication streams: they must wait for the compute streams, but for no more than the bucket
-// needs.
-// - What is put into a compute stream afterwards may use the sums.
-// - The host does not wait. Each replica has an event, replica.ready; it may be recorded again and again.
+// Runs backward.gradient(0), gradient(1), ... and reduces each bucket as soon as its last layer is ready.
+// - backward.reduce(bucket) works in the communication streams. They must wait for the gradients of the bucket, and for nothing more.
+// - Later work in a compute stream may use the sums.
+// - The host does not wait. Each replica has an event, replica.ready; it may be recorded many times.
 inline void backward_with_overlap(Backward& backward, const std::vector<Bucket>& buckets) {
   // Your code.
 }
 
 // When is the last bucket reduced? Layer k's gradient takes backward_ms[k], one after another from time 0. A bucket is sent when its last
-// layer is there and the bucket before it has been sent; it takes latency_ms + (its numbers) * ms_per_number.
+// layer is ready and the bucket before it has been sent; it takes latency_ms + (its numbers) * ms_per_number.
 inline double finish_time(const std::vector<double>& backward_ms, const std::vector<Bucket>& buckets, double latency_ms,
                           double ms_per_number) {
   return 0;  // Your code.

@@ -1,4 +1,4 @@
-// What lesson 9 gives you: a backward pass, layer by layer, on several replicas.
+// Given in lesson 9: a backward pass, layer by layer, on several replicas.
 #pragma once
 
 #include "lesson.h"
@@ -13,11 +13,11 @@ struct Bucket {
 };
 
 struct OverlapReplica {
-  Replica replica;  // replica.stream: compute; replica.buffer: the gradient, layer behind layer in the order of backward
+  Replica replica;  // replica.stream: compute; replica.buffer: the gradient, layer after layer in the order of backward
   cudaStream_t communication = nullptr;  // for all-reduce
 };
 
-// Puts work into the replicas' streams and returns at once.
+// Queues work in the replicas' streams and returns at once.
 class Backward {
  public:
   Backward(int replicas, std::vector<std::int64_t> sizes);

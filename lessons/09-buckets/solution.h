@@ -1,4 +1,4 @@
-// Lesson 9: buckets, and all-reduce beside backward.
+// Lesson 9: buckets, and all-reduce during backward.
 #pragma once
 
 #include "given.h"

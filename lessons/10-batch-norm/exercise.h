@@ -11,12 +11,12 @@ struct Moments {
   double variance = 0;  // the mean of the squared distances from the mean
 };
 
-// Of these values. Without values: count, mean and variance 0.
+// The moments of these values. Without values: count, mean and variance 0.
 inline Moments moments(const std::vector<float>& values) {
   return {};  // Your code.
 }
 
-// Of all replicas' values together, from each one's moments alone.
+// The moments of all replicas' values together, computed from each replica's moments.
 inline Moments merge(const std::vector<Moments>& replicas) {
   return {};  // Your code.
 }
@@ -26,12 +26,12 @@ inline double update_moving(double moving, double value, double momentum) {
   return moving;  // Your code.
 }
 
-// How many steps it takes at least until the moving average has learned this share (0.95, say) of a value that stays the same.
+// The smallest number of steps until the moving average has learned this share (0.95, say) of a value that stays the same.
 inline int steps_until(double momentum, double share) {
   return 0;  // Your code.
 }
 
-// The largest momentum with which that share is learned in so many steps.
+// The largest momentum with which that share is learned in this number of steps.
 inline double momentum_for(int steps, double share) {
   return 0.999;  // Your code.
 }

@@ -5,7 +5,7 @@
 
 namespace lesson {
 
-// `words` has a word number for each place in the batch, `gradients` the gradient of that place: `width` floats each, one behind the other.
+// `words` has a word number for each place in the batch, `gradients` the gradient of each place: `width` floats, one place after another.
 // Returns for every word that occurs the sum of its gradients, `width` floats.
 inline std::map<std::int32_t, std::vector<float>> sum_by_word(const std::vector<std::int32_t>& words, const std::vector<float>& gradients,
                                                               std::size_t width) {
@@ -13,12 +13,12 @@ inline std::map<std::int32_t, std::vector<float>> sum_by_word(const std::vector<
 }
 
 // Whether each replica receives fewer bytes when rows are sent instead of the whole table. Whole: 2 S (n-1)/n with S = 4 * rows * width.
-// By rows: from each of the n-1 others `rows_in_use` rows, `width` floats and one number of 4 bytes each.
+// By rows: `rows_in_use` rows from each of the n-1 others, each with `width` floats and its number (4 bytes).
 inline bool send_rows(std::int64_t rows, std::int64_t width, std::int64_t rows_in_use, int replicas) {
   return false;  // Your code.
 }
 
-// Of one weight. `product` is U(t-1), 1 before the first step.
+// The state of one weight. `product` is U(t-1), 1 before the first step.
 struct NadamState {
   double m = 0, v = 0, product = 1;
 };

@@ -1,4 +1,4 @@
-// What lesson 12 gives you: a place in a group of machines. Machines are played by threads, one for each GPU.
+// Given in lesson 12: a place in a group of machines. Threads stand in for the machines, one thread for each GPU.
 #pragma once
 
 #include <condition_variable>
@@ -9,10 +9,10 @@
 
 namespace lesson {
 
-// What all ranks share behind the scenes: it knows who has come, so that a mistake is a sentence and not a hang.
+// Shared by all ranks: records which ranks have arrived, so that a mistake gives a message instead of a hang.
 struct Meeting {
   std::mutex mutex;
-  std::condition_variable news;
+  std::condition_variable changed;
   int size = 0;
   int ended = 0;  // ranks whose function has returned or thrown
   std::optional<ncclUniqueId> id;
@@ -31,18 +31,18 @@ class World {
   int local = 0;    // which GPU of this machine
   int device = 0;   // CUDA's number of that GPU
 
-  // Rank 0 gives its id, &id; all others give nullptr. Everybody gets rank 0's.
+  // Rank 0 passes its id, &id; all others pass nullptr. Every rank gets rank 0's.
   ncclUniqueId share(const ncclUniqueId* mine) {
     std::unique_lock lock(meeting->mutex);
     const bool first = machine == 0 && local == 0;
     if (mine != nullptr && !first)
       throw std::runtime_error("GPU " + std::to_string(local) + " of machine " + std::to_string(machine) +
-                               " brought an id of its own to share(). Only rank 0 makes one; all others give nullptr.");
-    if (mine == nullptr && first) throw std::runtime_error("Rank 0 gave nullptr to share(): it is the one who brings the id.");
+                               " passed its own id to share(). Only rank 0 creates one; all others pass nullptr.");
+    if (mine == nullptr && first) throw std::runtime_error("Rank 0 passed nullptr to share(): it must create the id.");
     if (mine != nullptr) meeting->id = *mine;
-    meeting->news.notify_all();
-    meeting->news.wait(lock, [&] { return meeting->id || meeting->ended > 0; });
-    if (!meeting->id) throw std::runtime_error("Nobody brought an id to share().");
+    meeting->changed.notify_all();
+    meeting->changed.wait(lock, [&] { return meeting->id || meeting->ended > 0; });
+    if (!meeting->id) throw std::runtime_error("No rank passed an id to share().");
     return *meeting->id;
   }
 
@@ -51,7 +51,7 @@ class World {
 
 inline thread_local World* this_world = nullptr;
 
-// Stands before ncclCommInitRank, which would wait without end for ranks that never come.
+// Called in place of ncclCommInitRank, which would wait without end for ranks that never arrive.
 inline ncclResult_t init_rank(ncclComm_t* comm, int ranks, const ncclUniqueId& id, int rank) {
   World& world = *this_world;
   Meeting& meeting = *world.meeting;
@@ -60,26 +60,26 @@ inline ncclResult_t init_rank(ncclComm_t* comm, int ranks, const ncclUniqueId& i
   {
     std::unique_lock lock(meeting.mutex);
     meeting.arrivals.push_back({world.machine, world.local, rank, ranks, device, world.device, id});
-    meeting.news.notify_all();
-    meeting.news.wait(lock, [&] { return static_cast<int>(meeting.arrivals.size()) + meeting.ended >= meeting.size; });
+    meeting.changed.notify_all();
+    meeting.changed.wait(lock, [&] { return static_cast<int>(meeting.arrivals.size()) + meeting.ended >= meeting.size; });
     const auto who = [](const Meeting::Arrival& a) {
       return "GPU " + std::to_string(a.local) + " of machine " + std::to_string(a.machine);
     };
-    if (static_cast<int>(meeting.arrivals.size()) < meeting.size) throw std::runtime_error("Not all ranks have come to ncclCommInitRank.");
+    if (static_cast<int>(meeting.arrivals.size()) < meeting.size) throw std::runtime_error("Not all ranks have called ncclCommInitRank.");
     for (const Meeting::Arrival& a : meeting.arrivals) {
       if (a.ranks != meeting.size)
-        throw std::runtime_error(who(a) + " says that there are " + std::to_string(a.ranks) + " ranks; there are " +
+        throw std::runtime_error(who(a) + " passes " + std::to_string(a.ranks) + " as the number of ranks; there are " +
                                  std::to_string(meeting.size) + ".");
       if (std::memcmp(&a.id, &meeting.arrivals.front().id, sizeof(ncclUniqueId)) != 0)
         throw std::runtime_error(
-            "Ranks came to ncclCommInitRank with different ids: they would wait for each other without end. Only rank 0 makes "
-            "an id, and share() hands it to all.");
+            "Ranks called ncclCommInitRank with different ids and would wait for each other without end. Only rank 0 creates "
+            "an id, and share() passes it to all.");
       if (a.device != a.own_device)
         throw std::runtime_error(who(a) + " joined with CUDA device " + std::to_string(a.device) + "; its own is " +
                                  std::to_string(a.own_device) + " (world.device). Was cudaSetDevice called first?");
       for (const Meeting::Arrival& b : meeting.arrivals) {
         if (&a != &b && a.rank == b.rank)
-          throw std::runtime_error(who(a) + " and " + who(b) + " both call themselves rank " + std::to_string(a.rank) + ".");
+          throw std::runtime_error(who(a) + " and " + who(b) + " both use rank " + std::to_string(a.rank) + ".");
       }
     }
   }

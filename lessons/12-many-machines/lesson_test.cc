@@ -33,14 +33,14 @@ TEST(Ranks, EveryReplicaOfAllMachinesHasItsOwnSamples) {
         REQUIRE(shard.count == 0 || shard.first == next)
             << samples << " samples on 2 machines with 2 GPUs each: the samples of GPU " << local << " of machine " << machine
             << " should begin with " << next << "; yours begin with " << shard.first
-            << (shard.first < next ? ", which somebody else has already." : ".");
+            << (shard.first < next ? ", which another GPU has already." : ".");
         next += shard.count;
       }
     }
   }
 }
 
-// Calls `work` for every GPU of every machine, each in a thread of its own; returns what went wrong.
+// Calls `work` for every GPU of every machine, each in its own thread; returns the first error.
 std::string play(int machines, int gpus, const std::function<void(World&)>& work) {
   auto meeting = std::make_shared<Meeting>();
   meeting->size = machines * gpus;
@@ -65,12 +65,12 @@ std::string play(int machines, int gpus, const std::function<void(World&)>& work
         }
         const std::lock_guard lock(meeting->mutex);
         ++meeting->ended;
-        meeting->news.notify_all();
+        meeting->changed.notify_all();
       });
     }
   }
   for (std::thread& thread : threads) thread.join();
-  // The one who knows most speaks first: others only saw that somebody was missing.
+  // The most specific error: "N..." only says that a rank is missing, which follows from another error.
   std::string first;
   for (const std::string& problem : problems) {
     const bool vague = problem.rfind("N", 0) == 0;
@@ -117,8 +117,8 @@ TEST(Sum, GradientsOfAllMachinesAreAdded) {
       const float wanted = 1000 + 4 * static_cast<float>(i % 7), is = got[static_cast<std::size_t>(i)];
       REQUIRE(is == wanted) << "Number " << i << " on rank " << r << " should be " << number(wanted) << " (the sum over 4 ranks) and is "
                             << number(is)
-                            << (is == wanted / 4                                  ? ": the mean. Lesson 3 has divided already."
-                                : is == static_cast<float>((r + 1) * 100 + i % 7) ? ": its own, nothing was added."
+                            << (is == wanted / 4 ? ": the mean. Gradients are already divided by the global batch (lesson 3)."
+                                : is == static_cast<float>((r + 1) * 100 + i % 7) ? ": its own value, nothing was added."
                                                                                   : ".");
     }
   }

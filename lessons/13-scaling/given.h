@@ -1,4 +1,4 @@
-// What lesson 13 gives you: numbers.
+// Given in lesson 13: the numbers of the model.
 #pragma once
 
 #include "lesson.h"
@@ -6,7 +6,7 @@
 namespace lesson {
 
 struct Link {
-  double latency_ms = 0;  // of a message, however small
+  double latency_ms = 0;  // of a message of any size
   double ms_per_mib = 0;
 };
 

@@ -11,7 +11,7 @@ bool near(double a, double b) { return std::abs(a - b) <= 1e-6 * std::max(1.0, s
 
 TEST(Ring, OneGPUSendsNothing) {
   EXPECT(ring_ms(1, 96, kCluster.network) == 0)
-      << "One GPU has nobody to send to: 0 ms; you say " << number(ring_ms(1, 96, kCluster.network)) << ".";
+      << "One GPU has no other to send to: 0 ms; you say " << number(ring_ms(1, 96, kCluster.network)) << ".";
 }
 TEST(Ring, LatencyAndBytes) {
   for (const auto& [n, latency, per_mib, mib, wanted] :
@@ -46,7 +46,7 @@ TEST(Efficiency, IsOneForOneGPUAndFalls) {
   const double is = efficiency(kWork, kCluster, 16, 32);
   EXPECT(near(is, 20.2 / 25.1)) << "16 GPUs: 20.2 ms alone, 25.1 ms together, efficiency " << number(20.2 / 25.1) << "; you say "
                                 << number(is)
-                                << (near(is, 25.1 / 20.2) ? ". It is the other way round: above 1 would mean that waiting helps." : ".");
+                                << (near(is, 25.1 / 20.2) ? ". It is the other way round: an efficiency above 1 is impossible here." : ".");
 }
 
 // Without your functions.

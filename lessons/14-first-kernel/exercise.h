@@ -7,7 +7,7 @@ namespace lesson {
 
 // y[i] = a * x[i] + y[i] for all i < y.count, whatever the grid and the block: more threads than elements, or fewer.
 __global__ void saxpy(float a, View<const float> x, View<float> y) {
-  // Your code. Who am I: blockIdx.x, blockDim.x, threadIdx.x, gridDim.x.
+  // Your code. A thread finds its number with blockIdx.x, blockDim.x, threadIdx.x and gridDim.x.
 }
 
 // How many blocks of `threads` threads are needed, so that n elements have a thread each.

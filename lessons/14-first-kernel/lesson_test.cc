@@ -30,7 +30,7 @@ void run_saxpy(std::int64_t n, unsigned blocks, unsigned threads) {
   for (std::int64_t i = 0; i < n; ++i) {
     const float wanted = 2 * static_cast<float>(i) + 0.5F, is = y[static_cast<std::size_t>(i)];
     REQUIRE(is == wanted) << n << " elements, " << grid(blocks, threads) << ": y[" << i << "] should be 2 * " << i
-                          << " + 0.5 = " << number(wanted) << " and is " << number(is) << (is == 0.5F ? ": no thread came to it" : "")
+                          << " + 0.5 = " << number(wanted) << " and is " << number(is) << (is == 0.5F ? ": no thread computed it" : "")
                           << ".";
   }
 }
@@ -65,7 +65,7 @@ void run_sums(std::int64_t n, unsigned threads) {
       wanted += static_cast<float>(i % 10 + 1);
     REQUIRE(sums[b] == wanted) << n << " elements, " << grid(blocks, threads) << ": the sum of block " << b << " should be "
                                << number(wanted) << " and is " << number(sums[b])
-                               << (std::isnan(sums[b]) ? ", which is what memory holds that nobody has written" : "") << ".";
+                               << (std::isnan(sums[b]) ? ", which uninitialised memory holds" : "") << ".";
   }
 }
 

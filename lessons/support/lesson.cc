@@ -25,7 +25,7 @@ __global__ void scale_kernel(float factor, View<float> to) {
 
 namespace {
 
-// Threads of a lesson may take notes at the same time.
+// Threads of a lesson may record messages at the same time.
 struct Notes {
   std::mutex mutex;
   std::vector<Message> messages;
@@ -36,7 +36,7 @@ Notes& notes() {
   return all;
 }
 
-// The learner's current device is left as it was.
+// Restores the learner's current device at the end.
 class OnDevice {
  public:
   explicit OnDevice(int device) {

@@ -1,7 +1,7 @@
-// What every lesson's file includes: the CUDA runtime in its own names, the library, and a few small things that lessons share.
+// Every lesson's file includes this: the CUDA runtime, the library, and a few helpers that lessons share.
 //
-// Your code runs on the virtual GPU in check mode. A missing wait, a byte out of place or streams that wait for each other are found and
-// explained, whether or not the numbers came out right this time.
+// Your code runs on the virtual GPU in check mode. A missing wait, an access out of bounds or streams that wait for each other are found
+// and explained, even when the numbers happen to be right.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,7 +31,7 @@ namespace lesson {
 // Kernels take memory as views: View<const float> is read, View<float> is written.
 using lockstep::View;
 
-// A CUDA call that fails becomes an exception with its text and CUDA's words: CHECK_CUDA(cudaMemsetAsync(...));
+// A CUDA call that fails throws an exception with its text and CUDA's message: CHECK_CUDA(cudaMemsetAsync(...));
 void check(cudaError_t status, const char* call);
 void check(ncclResult_t status, const char* call);
 #define CHECK_CUDA(call) ::lesson::check((call), #call)
@@ -40,20 +40,20 @@ void check(ncclResult_t status, const char* call);
 // One replica of a model: a GPU, a queue of work for it, and memory on it.
 struct Replica {
   int device = 0;                 // CUDA's number of its GPU
-  cudaStream_t stream = nullptr;  // its queue: what is put here runs later, in order
+  cudaStream_t stream = nullptr;  // its queue: work put here runs later, in order
   float* buffer = nullptr;        // `count` numbers in the memory of that GPU: weights or gradients, as the lesson says
-  float* staging = nullptr;       // room for as many more, to receive messages in
+  float* staging = nullptr;       // room for `count` more, to receive messages in
   std::int64_t count = 0;
   cudaEvent_t ready = nullptr;  // an event of that GPU, for you to use
 };
 
-// A run of neighbours: samples of a batch, or numbers of a buffer.
+// Consecutive samples of a batch, or consecutive numbers of a buffer.
 struct Range {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
 
-// to[i] += from[i] on the GPU of the stream's replica. Like all that is put into a stream, it runs later.
+// to[i] += from[i] on the replica's GPU, in its stream. Like all work in a stream, it runs later.
 void add(const Replica& replica, const float* from, float* to, std::int64_t count);
 // to[i] *= factor
 void scale(const Replica& replica, float factor, float* to, std::int64_t count);

@@ -1,7 +1,8 @@
-// The main function of every lesson's program: test names become sentences, failures become paragraphs, and what check mode finds
-// becomes a failure of the test it was found in. The first failure is told in full; of the others only the names are shown.
+// The main function of every lesson's program: test names become sentences, failures become paragraphs, and a report of check mode
+// becomes a failure of the test that was running. The first failure is shown in full, the others by name.
 //
-// LOCKSTEP_LESSON_RESULTS names a file for `lockstep lesson`, a line an event: start, pass and fail with the test's name, text.
+// LOCKSTEP_LESSON_RESULTS names a file for `lockstep lesson`, one line for each event: start, pass or fail, the test's name and the
+// message.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -65,7 +66,7 @@ std::string wrapped(const std::string& text, const std::string& indent) {
   return all;
 }
 
-// What gtest puts around a sentence is taken away again.
+// Removes what gtest puts around a message.
 std::string plain(std::string text) {
   const std::string failed = "Failed\n", thrown = "C++ exception with description \"";
   if (text.rfind(failed, 0) == 0) text = text.substr(failed.size());
@@ -84,9 +85,9 @@ std::string one_line(std::string text) {
   return text;
 }
 
-class Teller : public testing::EmptyTestEventListener {
+class Reporter : public testing::EmptyTestEventListener {
  public:
-  Teller() : color_(isatty(1) != 0) {
+  Reporter() : color_(isatty(1) != 0) {
     if (const char* path = std::getenv("LOCKSTEP_LESSON_RESULTS")) results_.open(path);
   }
 
@@ -116,8 +117,8 @@ class Teller : public testing::EmptyTestEventListener {
     note(good ? "pass" : "fail", test, good ? "" : failures_.front());
     fmt::print("  {}  {}\n", good ? paint("ok  ", 32) : paint("FAIL", 31), sentence(test.name()));
     passed_ += good;
-    if (!good && !told_) {
-      told_ = true;
+    if (!good && !shown_) {
+      shown_ = true;
       for (std::size_t i = 0; i < failures_.size() && i < kShownFailures; ++i) fmt::print("{}", wrapped(failures_[i], "        "));
       if (failures_.size() > kShownFailures) fmt::print("        (and {} more like it)\n", failures_.size() - kShownFailures);
     }
@@ -138,13 +139,13 @@ class Teller : public testing::EmptyTestEventListener {
 
   std::ofstream results_;
   const bool color_;
-  bool told_ = false;
+  bool shown_ = false;
   int passed_ = 0;
   std::vector<std::string> failures_;
 };
 
-// Runs inside every test, behind its body: what check mode has found is this test's failure, and told before anything else.
-class CheckModeAsks : public testing::EmptyTestEventListener {
+// Runs at the end of every test: a report of check mode is a failure of this test.
+class CheckModeListener : public testing::EmptyTestEventListener {
  public:
   void OnTestEnd(const testing::TestInfo&) override {
     lockstep::sim::wait_for_all_devices();
@@ -156,7 +157,8 @@ class CheckModeAsks : public testing::EmptyTestEventListener {
 }  // namespace lesson
 
 int main(int argc, char** argv) {
-  // The same virtual machine for everybody, whatever the environment says; only the order of what could run (LOCKSTEP_SIM_SEED) is free.
+  // The same virtual machine on every computer, whatever the environment says; only the order of runnable work (LOCKSTEP_SIM_SEED) may be
+  // set.
   setenv("LOCKSTEP_SIM_MACHINE", "t4", 1);
   setenv("LOCKSTEP_SIM_GPUS", "8", 1);
   setenv("LOCKSTEP_SIM_WORKERS", "2", 1);
@@ -166,7 +168,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());  // NOLINT(cppcoreguidelines-owning-memory): gtest's way
-  listeners.Append(new lesson::Teller);
-  listeners.Append(new lesson::CheckModeAsks);  // ends are told in reverse order: this one first
+  listeners.Append(new lesson::Reporter);
+  listeners.Append(new lesson::CheckModeListener);  // gtest calls OnTestEnd in reverse order, so this one first
   return RUN_ALL_TESTS();
 }

@@ -1,4 +1,4 @@
-// What the lessons' tests are written with: GPUs with known contents, and failures in sentences.
+// Helpers of the lessons' tests: GPUs with known contents, and failures as sentences.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "lesson.h"
 
-// A failure is a sentence: what was expected, what came, and for which input. EXPECT goes on, REQUIRE ends the test.
+// A failure is a sentence: what was expected, what was computed, and for which input. EXPECT continues, REQUIRE ends the test.
 #define EXPECT(good) \
   if (good)          \
     ;                \
@@ -24,8 +24,8 @@
 
 namespace lesson {
 
-// Replicas on GPUs 0 .. n-1, each with a stream and `count` numbers; given back at the end. Buffers hold what `value(replica, i)` says,
-// staging holds nothing yet: reading it before something was written there is found.
+// Replicas on GPUs 0 .. n-1, each with a stream and `count` numbers; freed at the end. Buffers hold `value(replica, i)`; staging is
+// uninitialised, and check mode reports a read of it before a write.
 class Replicas {
  public:
   Replicas(int n, std::int64_t count, const std::function<float(int, std::int64_t)>& value);
@@ -42,28 +42,28 @@ class Replicas {
 
  private:
   std::vector<Replica> replicas_;
-  std::vector<float*> sources_;  // of writes to come
+  std::vector<float*> sources_;  // pinned host memory that write_later copies from
 };
 
 std::vector<float> read(const float* device, std::int64_t count);  // after waiting for all GPUs
 void write(float* device, const std::vector<float>& values);
 
-// What was noted since the last call of `forget_notes` (which every test begins with).
+// Recorded since the last call of `forget_notes`, which every test starts with.
 const std::vector<Message>& messages();
 int host_waits();
 void forget_notes();
 
-// Work of one's own in a stream that reads or writes a buffer: check mode sees it, and says what it is not ordered with.
+// Writes a buffer in the replica's stream under this name: check mode reports what it is not ordered with.
 void touch(const Replica& replica, float* buffer, std::int64_t count, const char* name);
 
-// Whether check mode has found something so far in this test.
+// Whether check mode has reported something in this test.
 bool check_mode_complained();
 
 std::string number(double value);                                          // short: 0.25, 3, 1e-07
 std::string list(const std::vector<float>& values, std::size_t most = 8);  // "1, 2, 3, ..."
 std::string list(const std::vector<Range>& ranges);                        // "[0, 3) [3, 5)"
 std::string picture(const std::vector<Message>& messages, std::size_t most = 12);
-// The first place where they differ by more than the tolerance; -1: nowhere.
+// The first index where they differ by more than the tolerance; -1: none.
 std::int64_t first_difference(const std::vector<float>& a, const std::vector<float>& b, double tolerance = 0);
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b);
 
