@@ -1,4 +1,4 @@
-// The program's commands: each has a file of its own that says which words it takes and what it does with them.
+// The program's commands: each has a file with its options and what it does.
 //
 // To add one: a file with `Command add_mine(CLI::App& app)`, its declaration here, and its name in the list of main.cc.
 #pragma once
@@ -10,21 +10,21 @@
 
 namespace lockstep::cli {
 
-// Words that are right one by one and wrong together: exit code 2, as for every other mistake in them.
-struct WrongWords : Error {
+// Options that are right one by one and wrong together: exit code 2, as for every other mistake in the arguments.
+struct UsageError : Error {
   using Error::Error;
 };
-// An error that was printed before things were taken down, which may take its time.
-struct AlreadySaid : Error {
+// An error that was printed already, before a shutdown that may take long.
+struct ReportedError : Error {
   using Error::Error;
 };
 
 struct Command {
-  CLI::App* words;           // what `lockstep NAME --help` shows
+  CLI::App* app;             // its options, which `lockstep NAME --help` shows
   std::function<int()> run;  // after parsing; the program's exit code
 };
 
-Command add_run(CLI::App& app, char** argv);  // as main got it: workers are started with the same words
+Command add_run(CLI::App& app, char** argv);  // main's: workers are started with the same arguments
 Command add_devices(CLI::App& app);
 Command add_doctor(CLI::App& app);
 Command add_predict(CLI::App& app);

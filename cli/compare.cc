@@ -1,7 +1,7 @@
 // `lockstep compare mnist --gpus 1,2,4`: the same work on different numbers of GPUs, side by side.
 //
-// Same seed, same global batch, same samples in the same order: what differs is only who computes. So the losses agree to rounding, and
-// the times can be compared. Each run is a process of its own, since a GPU is split before its first use.
+// Same seed, same global batch, same samples in the same order; only the devices differ. So the losses agree to rounding, and the times
+// can be compared. Each run is a process of its own, since a GPU can be split only before its first use.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -35,21 +35,10 @@ struct Row {
 };
 
 Row measure(const CompareOptions& options, const char* kind, int count) {
-  std::vector<std::string> words = {"run",
-                                    options.workload,
-                                    "--json",
-                                    fmt::format("--{}", kind),
-                                    std::to_string(count),
-                                    "--batch",
-                                    std::to_string(options.batch),
-                                    "--seed",
-                                    std::to_string(options.seed)};
-  if (options.whole)
-    words.insert(words.end(), {"--epochs", std::to_string(options.epochs)});
-  else
-    words.emplace_back("--quick");
-  const ChildResult result = run_self(words);
-  if (result.code != 0) throw Error(fmt::format("the run on {} {} ended with code {}", count, kind, result.code));
+  const std::string length = options.whole ? fmt::format("--epochs={}", options.epochs) : "--quick";
+  const ChildResult result = run_self({"run", options.workload, "--json", length, fmt::format("--{}={}", kind, count),
+                                       fmt::format("--batch={}", options.batch), fmt::format("--seed={}", options.seed)});
+  if (result.code() != 0) throw Error(fmt::format("the run on {} {} ended with code {}", count, kind, result.code()));
   Row row{fmt::format("{} {}", count, std::string(kind) == "gpus" ? (count == 1 ? "GPU" : "GPUs") : "logical"), {}, {}};
   std::istringstream lines(result.output);
   for (std::string line; std::getline(lines, line);) {
@@ -59,7 +48,7 @@ Row measure(const CompareOptions& options, const char* kind, int count) {
     else if (value.contains("epoch"))
       row.epoch = value;
   }
-  if (!row.summary.is_object() || !row.epoch.is_object()) throw Error("a run said nothing about its result");
+  if (!row.summary.is_object() || !row.epoch.is_object()) throw Error("a run printed no result");
   return row;
 }
 
@@ -77,7 +66,7 @@ int compare(const CompareOptions& options) {
   for (const int n : options.logical) runs.emplace_back("logical", n);
   if (runs.empty()) runs = {{"logical", 1}, {"logical", 2}, {"logical", 4}};
   if (!options.json) {
-    fmt::print("{}, {} samples in a step over all replicas, seed {}{}\n\n", options.workload, options.batch, options.seed,
+    fmt::print("{}, global batch {}, seed {}{}\n\n", options.workload, options.batch, options.seed,
                options.whole ? "" : ", a tenth of the data");
     fmt::print("{:<10} {:>9} {:>10} {:>9}  {:<17} {:>9} {:>9}\n", "", "ms/step", "samples/s", "speed", "all-reduce", "loss", "val_acc");
   }
@@ -100,8 +89,8 @@ int compare(const CompareOptions& options) {
   }
   if (!options.json && rows.size() > 1)
     fmt::print(
-        "\nThe losses agree within {:.1e}: sums of the same numbers in another order.\n"
-        "All GPUs here may share one machine's cores: more of them are not faster by themselves.\n",
+        "\nThe losses agree within {:.1e}; the same numbers are summed in another order.\n"
+        "Virtual GPUs share this machine's cores, so more of them need not be faster.\n",
         apart);
   return 0;
 }
@@ -109,26 +98,26 @@ int compare(const CompareOptions& options) {
 }  // namespace
 
 Command add_compare(CLI::App& app) {
-  CLI::App* words = app.add_subcommand("compare", "Train the same on different numbers of GPUs, side by side");
+  CLI::App* command = app.add_subcommand("compare", "Train the same model on different numbers of GPUs and compare");
   auto options = std::make_shared<CompareOptions>();
-  words->add_option("workload", options->workload, "What to train")
+  command->add_option("workload", options->workload, "What to train")
       ->check(one_of({"mnist", "reuters", "cats-vs-dogs"}))
       ->capture_default_str();
-  words->add_option("--gpus", options->gpus, "Numbers of physical GPUs, as 1,2,4")->delimiter(',')->check(whole_number(1, 64));
-  words->add_option("--logical", options->logical, "Numbers of logical GPUs of one card, as 1,2,4")
+  command->add_option("--gpus", options->gpus, "Numbers of physical GPUs, as 1,2,4")->delimiter(',')->check(whole_number(1, 64));
+  command->add_option("--logical", options->logical, "Numbers of logical GPUs of one card, as 1,2,4")
       ->delimiter(',')
       ->check(whole_number(1, 64));
-  words->add_option("--batch", options->batch, "Samples all replicas together take in a step")
+  command->add_option("--batch", options->batch, "The global batch: samples of all replicas in a step")
       ->check(whole_number(1, 1 << 20))
       ->capture_default_str();
-  auto* epochs = words->add_option("--epochs", options->epochs, "Passes over all of the data [one over a tenth of it]");
+  auto* epochs = command->add_option("--epochs", options->epochs, "Passes over all of the data [one over a tenth of it]");
   epochs->check(whole_number(1, 100000));
-  words->add_option("--seed", options->seed, "First weights and order of samples follow from it")
+  command->add_option("--seed", options->seed, "Determines the first weights and the order of samples")
       ->check(whole_number(0, INT64_MAX))
       ->capture_default_str();
-  words->add_flag("--json", options->json, "A line of JSON a run");
-  words->footer("Examples:\n  lockstep compare --gpus 1,2,4\n  lockstep compare reuters --logical 1,2 --epochs 1");
-  return {words, [options, epochs] {
+  command->add_flag("--json", options->json, "Print a line of JSON for each run");
+  command->footer("Examples:\n  lockstep compare --gpus 1,2,4\n  lockstep compare reuters --logical 1,2 --epochs 1");
+  return {command, [options, epochs] {
             options->whole = epochs->count() > 0;
             return compare(*options);
           }};

@@ -1,4 +1,4 @@
-// `lockstep data`: which data sets there are, where they were found, and how to get the others.
+// `lockstep data`: lists the data sets, where they were found, and how to get the others.
 #include <fmt/format.h>
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace {
 
 struct DataSet {
   const char* name;
-  std::function<std::string(bool may_download)> find;  // a sentence about it, or an Error that says what to do
+  std::function<std::string(bool may_download)> find;  // a sentence about it, or an Error that says how to get it
 };
 
 std::vector<DataSet> data_sets() {
@@ -26,8 +26,8 @@ std::vector<DataSet> data_sets() {
          const Mnist data = load_mnist(options);
          if (data.drawn)
            throw Error(may_download ? data.source
-                                    : "not here; `lockstep data --fetch mnist` downloads it (11 MB), `run mnist` does so by itself. "
-                                      "Without a network it trains on digits it draws");
+                                    : "not found; `lockstep data --fetch mnist` downloads it (11 MB), and so does `run mnist`. "
+                                      "Without a network, `run mnist` trains on digits that it draws");
          return fmt::format("{} training and {} test images: {}", data.x_train.samples(), data.x_test.samples(), data.source);
        }},
       {"reuters",
@@ -55,19 +55,18 @@ int list(const std::string& fetch) {
       fmt::print("{:<13} {}\n", set.name, error.what());
     }
   }
-  if (fetch.empty())
-    fmt::print("\nLooked for in this order: the folder LOCKSTEP_DATA names, ./data, ~/.keras/datasets, ~/.cache/lockstep.\n");
+  if (fetch.empty()) fmt::print("\nSearched in this order: the folder in LOCKSTEP_DATA, ./data, ~/.keras/datasets, ~/.cache/lockstep.\n");
   return fetch.empty() ? 0 : missing;
 }
 
 }  // namespace
 
 Command add_data(CLI::App& app) {
-  CLI::App* words = app.add_subcommand("data", "List the data sets, where they were found, and how to get them");
+  CLI::App* command = app.add_subcommand("data", "List the data sets, where they were found, and how to get them");
   auto fetch = std::make_shared<std::string>();
-  words->add_option("--fetch", *fetch, "Download this one now")->check(one_of({"mnist", "reuters"}));
-  words->footer("Examples:\n  lockstep data\n  lockstep data --fetch reuters");
-  return {words, [fetch] { return list(*fetch); }};
+  command->add_option("--fetch", *fetch, "Download this one now")->check(one_of({"mnist", "reuters"}));
+  command->footer("Examples:\n  lockstep data\n  lockstep data --fetch reuters");
+  return {command, [fetch] { return list(*fetch); }};
 }
 
 }  // namespace lockstep::cli

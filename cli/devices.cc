@@ -1,4 +1,4 @@
-// `lockstep devices`: which GPUs there are, real and virtual, and how they would be split.
+// `lockstep devices`: lists the GPUs, real or virtual, and how they would be split.
 #include <fmt/format.h>
 
 #include <memory>
@@ -28,22 +28,21 @@ int list(bool json) {
   if (json) return 0;
   if (any_virtual)
     fmt::print(
-        "\nVirtual GPUs run on this computer's cores. For another machine:\n  LOCKSTEP_SIM_MACHINE=4xt4 lockstep devices (t4, 4xt4, "
-        "a100x8, "
-        "h100x8), or run --gpus 4\n");
-  fmt::print("{}\n", gpus.size() == 1 ? "`run` splits this one GPU into 2 logical ones of 1024 MiB; to choose:\n"
+        "\nVirtual GPUs run on this computer's cores. To model another machine:\n  LOCKSTEP_SIM_MACHINE=4xt4 lockstep devices (t4, 4xt4, "
+        "a100x8, h100x8), or run --gpus 4\n");
+  fmt::print("{}\n", gpus.size() == 1 ? "`run` splits this GPU into 2 logical GPUs of 1024 MiB each. To choose:\n"
                                         "  lockstep run mnist --logical 4 --memory-limit 512"
-                                      : "`run` puts a replica on each; `run --logical 2` splits the first one instead.");
+                                      : "`run` puts a replica on each GPU; `run --logical 2` splits the first one instead.");
   return 0;
 }
 
 }  // namespace
 
 Command add_devices(CLI::App& app) {
-  CLI::App* words = app.add_subcommand("devices", "List the GPUs there are, real or virtual, and how they are split");
+  CLI::App* command = app.add_subcommand("devices", "List the GPUs, real or virtual, and how they are split");
   auto json = std::make_shared<bool>(false);
-  words->add_flag("--json", *json, "A line of JSON a GPU");
-  return {words, [json] { return list(*json); }};
+  command->add_flag("--json", *json, "Print a line of JSON for each GPU");
+  return {command, [json] { return list(*json); }};
 }
 
 }  // namespace lockstep::cli

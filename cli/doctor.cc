@@ -1,4 +1,4 @@
-// `lockstep doctor`: what this machine has of all that Lockstep can use, and how to get the rest.
+// `lockstep doctor`: looks for everything Lockstep can use on this machine, and says how to install what is missing.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/statvfs.h>
@@ -65,7 +65,7 @@ Finding driver() {
   return {State::optional, "no NVIDIA driver: virtual GPUs are used", "on a machine with an NVIDIA GPU: apt-get install nvidia-driver"};
 }
 
-// A library's own word on its version. `name` as the loader knows it, then in the folders Python's wheels have.
+// The version that a library reports. `name` is the loader's name for it.
 Finding library(const std::string& name, const char* symbol, bool by_pointer, const std::string& fix) {
   const std::unique_ptr<void, int (*)(void*)> handle(dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL),
                                                      [](void* h) { return h != nullptr ? dlclose(h) : 0; });
@@ -111,7 +111,7 @@ Finding mnist() {
   options.drawn_train = options.drawn_test = 1;
   const Mnist data = load_mnist(options);
   if (!data.drawn) return {State::good, data.source, ""};
-  return {State::optional, "not here: digits are drawn instead", "lockstep data --fetch mnist, or LOCKSTEP_DATA=FOLDER"};
+  return {State::optional, "not found: digits are drawn instead", "lockstep data --fetch mnist, or LOCKSTEP_DATA=FOLDER"};
 }
 
 template <class Load>
@@ -119,7 +119,7 @@ Finding data_set(Load load, const std::string& fix) {
   try {
     return {State::good, load().source, ""};
   } catch (const Error&) {
-    return {State::optional, "not here", fix};
+    return {State::optional, "not found", fix};
   }
 }
 
@@ -128,13 +128,14 @@ Finding room_on_disk() {
   if (statvfs(".", &disk) != 0) return {State::optional, "unknown", "df -h ."};
   const double gib = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize) / (1 << 30);
   const std::string what = fmt::format("{:.1f} GiB free here", gib);
-  return gib >= 2 ? Finding{State::good, what, ""} : Finding{State::bad, what, "a build takes about 1 GiB: make room"};
+  return gib >= 2 ? Finding{State::good, what, ""} : Finding{State::bad, what, "free some space: a build takes about 1 GiB"};
 }
 
 Finding memory() {
   const double gib = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / (1 << 30);
   const std::string what = fmt::format("{} cores, {:.1f} GiB of memory", std::thread::hardware_concurrency(), gib);
-  return gib >= 3 ? Finding{State::good, what, ""} : Finding{State::bad, what, "compiling takes about 1.5 GiB a core: ninja -j1"};
+  return gib >= 3 ? Finding{State::good, what, ""}
+                  : Finding{State::bad, what, "build with ninja -j1: compiling takes about 1.5 GiB for each core"};
 }
 
 struct Check {
@@ -172,10 +173,10 @@ int examine() {
     optional += finding.state == State::optional ? 1 : 0;
     const char* mark = finding.state == State::good ? "ok" : finding.state == State::optional ? "--" : "!!";
     fmt::print("{} {:<13} {}\n", mark, check.name, finding.what);
-    if (!finding.fix.empty()) fmt::print("{:17}to mend: {}\n", "", finding.fix);
+    if (!finding.fix.empty()) fmt::print("{:17}Fix: {}\n", "", finding.fix);
   }
-  fmt::print("\n{}\n", bad > 0        ? fmt::format("{} to mend before Lockstep works well here (!!).", bad)
-                       : optional > 0 ? "Everything needed is here; what is marked -- would add to it."
+  fmt::print("\n{}\n", bad > 0 ? fmt::format("{} problem{} to fix before Lockstep works well here (marked !!).", bad, bad == 1 ? "" : "s")
+                       : optional > 0 ? "Everything required is here; what is marked -- is optional."
                                       : "Everything is here.");
   return bad > 0 ? 1 : 0;
 }
@@ -183,8 +184,8 @@ int examine() {
 }  // namespace
 
 Command add_doctor(CLI::App& app) {
-  CLI::App* words = app.add_subcommand("doctor", "Look at this machine: what is there, what is missing, how to get it");
-  return {words, [] { return examine(); }};
+  CLI::App* command = app.add_subcommand("doctor", "Check this machine: what is installed, what is missing, how to install it");
+  return {command, [] { return examine(); }};
 }
 
 }  // namespace lockstep::cli

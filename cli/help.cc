@@ -2,25 +2,13 @@
 
 #include <sstream>
 
+#include "cli/text.h"
+
 namespace lockstep::cli {
 namespace {
 
 constexpr std::size_t kColumn = 30;  // where descriptions begin
 constexpr std::size_t kWidth = 80;
-
-// The text in lines that fit behind kColumn.
-std::string wrapped(const std::string& text) {
-  std::istringstream words(text);
-  std::string word, line, all;
-  while (words >> word) {
-    if (!line.empty() && line.size() + 1 + word.size() > kWidth - kColumn) {
-      all += line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-  }
-  return all + line;
-}
 
 class HelpFormatter : public CLI::Formatter {
  public:
@@ -29,17 +17,17 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_items_expected_max() == 0) return "";
     std::string kind = option->get_type_name();
-    const std::size_t type = kind.find(':');  // INT:N, TEXT:a|b: only what the validator says
+    const std::size_t type = kind.find(':');  // INT:N, TEXT:a|b: only the validator's part
     if (type != std::string::npos && kind.compare(0, 4, "gpu:") != 0) kind = kind.substr(type + 1);
-    const std::size_t second = kind.rfind(':');  // of two validators the last one says it best
+    const std::size_t second = kind.rfind(':');  // of two validators the last one is the more specific
     if (second != std::string::npos && kind.find("gpu:") == std::string::npos) kind = kind.substr(second + 1);
     if (kind.find('|') != std::string::npos && kind.size() > 60) kind = "NAME";
     return " " + kind + (option->get_items_expected_max() > 1 ? ",..." : "");
   }
-  std::string make_option_desc(const CLI::Option* option) const override { return wrapped(option->get_description()); }
+  std::string make_option_desc(const CLI::Option* option) const override { return wrapped(option->get_description(), kWidth - kColumn); }
   std::string make_subcommand(const CLI::App* sub) const override {
     std::stringstream out;
-    CLI::detail::format_help(out, sub->get_name(), wrapped(sub->get_description()), column_width_);
+    CLI::detail::format_help(out, sub->get_name(), wrapped(sub->get_description(), kWidth - kColumn), column_width_);
     return out.str();
   }
 };

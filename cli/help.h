@@ -1,4 +1,4 @@
-// How `--help` looks: 80 columns, what a word may be in capitals, nothing else about its type.
+// The layout of `--help`: 80 columns, with the kind of each value in capitals.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -12,13 +12,13 @@ void add_machine_options(CLI::App& command, MachineOptions& options, bool with_c
   command.add_option("--machine", options.machine, "The machine to model: t4, 4xt4, a100x8, h100x8, ... or a file (docs/model-clock.md)")
       ->check(CLI::Validator([](std::string& name) { return machine_problem(name); }, ""));
   if (with_clock) {
-    command.add_option("--nodes", options.nodes, "So many of these machines, over a network")->check(whole_number(1, 64));
-    command.add_option("--clock", options.clock, "What times mean: wall, this computer's; model, the modelled machine's")
+    command.add_option("--nodes", options.nodes, "The number of these machines, connected by a network")->check(whole_number(1, 64));
+    command.add_option("--clock", options.clock, "wall: measure times on this computer; model: those of the modelled machine")
         ->check(one_of({"wall", "model"}));
-    command.add_flag("--no-math", options.no_math, "Model the time of all operations and compute none of them");
+    command.add_flag("--no-math", options.no_math, "Model the time of all operations and compute none");
   }
-  command.add_option("--overlap", options.overlap, "off: gradients are summed only when backward has ended")->check(one_of({"on", "off"}));
-  command.add_option("--bucket", options.bucket_mib, "MiB of gradients that are summed at once [4]")->check(number(0, 65536));
+  command.add_option("--overlap", options.overlap, "off: sum gradients only after backward")->check(one_of({"on", "off"}));
+  command.add_option("--bucket", options.bucket_mib, "The size of a bucket of gradients, in MiB [4]")->check(number(0, 65536));
 }
 
 void use_step_options(const MachineOptions& options) {

@@ -1,4 +1,4 @@
-// The machine that a virtual GPU stands for, and its clock: words that `lockstep run` and `lockstep project` share.
+// The machine that the virtual GPU models, and its clock: options that `lockstep run` and `lockstep project` share.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,17 +7,17 @@
 namespace lockstep::cli {
 
 struct MachineOptions {
-  std::string machine;  // a name or a file; empty: as the environment says
-  int nodes = 0;        // 0: as the environment says
+  std::string machine;  // a name or a file; empty: from the environment
+  int nodes = 0;        // 0: from the environment
   std::string clock;    // wall or model
   bool no_math = false;
   std::string overlap;    // on or off
-  double bucket_mib = 0;  // 0: as the environment says
+  double bucket_mib = 0;  // 0: from the environment
 };
 
 void add_machine_options(CLI::App& command, MachineOptions& options, bool with_clock);
 
-std::string machine_problem(const std::string& name);  // why it is none; empty: it is one, or GPUs are real
+std::string machine_problem(const std::string& name);  // why the name is not accepted; empty: it is, or GPUs are real
 
 // Before the first use of a GPU. An Error where the GPUs are real ones.
 void use_machine(const MachineOptions& options);

@@ -18,7 +18,7 @@ void use_machine(const MachineOptions& options) {
   if (options.nodes > 0) set("LOCKSTEP_SIM_NODES", std::to_string(options.nodes));
   if (!options.clock.empty()) set("LOCKSTEP_SIM_CLOCK", options.clock);
   if (options.no_math) {
-    if (options.clock == "wall") throw Error("--no-math computes nothing, so there is no wall time to measure: --clock model");
+    if (options.clock == "wall") throw Error("--no-math computes nothing, so there is no wall time to measure. Fix: --clock model");
     set("LOCKSTEP_SIM_NO_MATH", "1");
     set("LOCKSTEP_SIM_CLOCK", "model");
   }

@@ -1,4 +1,4 @@
-// `lockstep predict FILE image.jpg ...`: what a trained model sees in pictures.
+// `lockstep predict FILE image.jpg ...`: classifies pictures with a trained model.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::vector<std::string> class_names(const PredictOptions& options, std::int64_t
   return names;
 }
 
-// Probabilities, also of a model that ends in scores.
+// Probabilities, also for a model whose output is scores.
 std::vector<double> probabilities(const float* row, std::int64_t count) {
   std::vector<double> p(row, row + count);
   const double sum = std::accumulate(p.begin(), p.end(), 0.0);
@@ -48,7 +48,7 @@ std::vector<double> probabilities(const float* row, std::int64_t count) {
   return p;
 }
 
-// As JSON has it; bytes of a file's name that are no UTF-8 are replaced.
+// As a JSON string; bytes of a file's name that are not UTF-8 are replaced.
 std::string quoted(const std::string& text) { return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace); }
 
 void show(const PredictOptions& options, const std::string& image, const std::vector<double>& p, const std::vector<std::string>& names) {
@@ -81,8 +81,7 @@ int predict(const PredictOptions& options) {
     }
     const Array scores = model.predict(picture.reshaped(Shape{1, sample[0], sample[1], sample[2]}));
     if (!std::all_of(scores.data<float>(), scores.data<float>() + scores.size(), [](float score) { return std::isfinite(score); }))
-      throw Error(
-          fmt::format("{} answers with a NaN or an infinity for {}: its weights are not finite, or too large", options.model, path));
+      throw Error(fmt::format("{} gives NaN or infinity for {}: its weights are not finite, or too large", options.model, path));
     show(options, path, probabilities(scores.data<float>(), scores.size()), names);
   }
   return 0;
@@ -91,21 +90,21 @@ int predict(const PredictOptions& options) {
 }  // namespace
 
 Command add_predict(CLI::App& app) {
-  CLI::App* words = app.add_subcommand("predict", "Say what a trained model sees in pictures");
+  CLI::App* command = app.add_subcommand("predict", "Classify pictures with a trained model");
   auto options = std::make_shared<PredictOptions>();
-  words->add_option("model", options->model, "A model saved by `run --save` or by Keras (.keras, .h5)")
+  command->add_option("model", options->model, "A model saved by `run --save` or by Keras (.keras, .h5)")
       ->required()
       ->check(model_file())
       ->check(file_to_read());
-  words->add_option("images", options->images, "JPEG, PNG, GIF or BMP files")->required()->check(file_to_read());
-  words->add_option("--classes", options->classes, "Names of the classes, as cat,dog")->delimiter(',')->type_name("NAME");
-  words->add_option("--top", options->top, "How many classes to show")->check(whole_number(1, 1000))->capture_default_str();
-  words->add_flag("--invert", options->invert, "Swap dark and light first: MNIST's digits are white on black");
-  words->add_flag("--json", options->json, "A line of JSON a picture");
-  words->footer(
+  command->add_option("images", options->images, "JPEG, PNG, GIF or BMP files")->required()->check(file_to_read());
+  command->add_option("--classes", options->classes, "Names of the classes, as cat,dog")->delimiter(',')->type_name("NAME");
+  command->add_option("--top", options->top, "The number of classes to show")->check(whole_number(1, 1000))->capture_default_str();
+  command->add_flag("--invert", options->invert, "Swap dark and light first: MNIST's digits are white on black");
+  command->add_flag("--json", options->json, "Print a line of JSON for each picture");
+  command->footer(
       "Pixels are scaled to 0..1, as the reference programs do.\n\nExamples:\n  lockstep predict my_mnist_model.h5 --invert seven.png\n"
       "  lockstep predict pets.keras photo1.jpg photo2.jpg --classes cat,dog");
-  return {words, [options] { return predict(*options); }};
+  return {command, [options] { return predict(*options); }};
 }
 
 }  // namespace lockstep::cli

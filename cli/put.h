@@ -6,7 +6,7 @@
 
 namespace lockstep::cli {
 
-// A terminal that has gone or a full disk must not be the end of training: main looks at the stream when all is saved.
+// Does not fail: a closed terminal or a full disk must not end training. main checks the stream after everything is saved.
 inline void put(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);

@@ -1,4 +1,4 @@
-// `lockstep trace FILE [OTHER]`: a recorded step in the terminal, or two runs compared.
+// `lockstep trace FILE [OTHER]`: prints where the time of recorded steps went, or compares two runs.
 #include <fmt/format.h>
 
 #include <memory>
@@ -19,14 +19,14 @@ int show(const std::vector<std::string>& files) {
 }  // namespace
 
 Command add_trace(CLI::App& app) {
-  CLI::App* words = app.add_subcommand("trace", "Where a recorded step's time went, or two runs compared");
+  CLI::App* command = app.add_subcommand("trace", "Show where the time of recorded steps went, or compare two runs");
   auto files = std::make_shared<std::vector<std::string>>();
-  words->add_option("files", *files, "A trace that `lockstep run --trace` wrote, .json or .html; or two of them")
+  command->add_option("files", *files, "A trace that `lockstep run --trace` wrote, .json or .html; or two of them")
       ->required()
       ->expected(1, 2)
       ->check(file_to_read());
-  words->footer("Examples:\n  lockstep trace step.html\n  lockstep trace ring.json tree.json");
-  return {words, [files] { return show(*files); }};
+  command->footer("Examples:\n  lockstep trace step.html\n  lockstep trace ring.json tree.json");
+  return {command, [files] { return show(*files); }};
 }
 
 }  // namespace lockstep::cli

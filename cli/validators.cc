@@ -117,7 +117,7 @@ CLI::Validator file_to_write(const std::vector<std::string>& endings) {
     if (fs::exists(text, ignored) && !fs::is_regular_file(text, ignored))
       return fmt::format("'{}' is a pipe or a device, not the name of a file", text);
     if (!fs::exists(text, ignored) && fs::is_symlink(text, ignored))
-      return fmt::format("'{}' is a link to '{}', which is not there", text, fs::read_symlink(text, ignored).string());
+      return fmt::format("'{}' is a link to '{}', which does not exist", text, fs::read_symlink(text, ignored).string());
     const fs::path folder = fs::path(text).parent_path();
     return folder.empty() || fs::is_directory(folder, ignored) ? std::string() : fmt::format("there is no folder '{}'", folder.string());
   });

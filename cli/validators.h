@@ -1,4 +1,4 @@
-// What a word may be, and one sentence with what would be right when it is not.
+// Checks of option values; a wrong value gives one sentence that says what would be right.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,13 +14,12 @@ CLI::Validator one_of(const std::vector<std::string>& choices);  // the nearest 
 CLI::Validator gpu_name();                                       // gpu:0
 CLI::Validator bit_to_flip();                                    // replica=1,variable=dense/kernel,step=3
 CLI::Validator file_to_read();
-// A file that does not exist yet or can be replaced: its folder does. Nothing is written. `endings` may be empty: any name.
+// The name of a file to write: its folder exists. Nothing is written. Empty `endings` accept any name.
 CLI::Validator file_to_write(const std::vector<std::string>& endings = {});
-CLI::Validator folder_to_write();  // there already, or one that can be made
-CLI::Validator model_file();       // .keras, .h5 or .weights.h5; to be put before the two above
+CLI::Validator folder_to_write();  // a folder that exists, or a name that is free
+CLI::Validator model_file();       // .keras, .h5 or .weights.h5; put it before file_to_read or file_to_write
 
-// The choice that differs least from the word, empty when none is near: at most a third of its letters inserted, left out, replaced or
-// swapped with their neighbour.
+// The choice with the smallest edit distance to the word; empty where that exceeds a third of its letters.
 std::string nearest(const std::string& word, const std::vector<std::string>& choices);
 
 }  // namespace lockstep::cli

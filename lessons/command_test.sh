@@ -15,7 +15,7 @@ expect() {  # status words...
   local wanted=$1 words
   shift
   [[ $status == "$wanted" ]] || { echo "exit status $status instead of $wanted: $output"; failed=1; }
-  for words; do [[ $(tr -s ' \n' ' ' <<<"$output") == *"$words"* ]] || { echo "not said: $words"; echo "$output"; failed=1; }; done
+  for words; do [[ $(tr -s ' \n' ' ' <<<"$output") == *"$words"* ]] || { echo "missing in the output: $words"; echo "$output"; failed=1; }; done
 }
 
 lesson
@@ -42,9 +42,9 @@ lesson
 expect 0 'Lessons: 1 of' '1 Replicate done'
 
 lesson 1 --reset
-expect 0 'what you had is'
+expect 0 'your old file is'
 cmp "$work/01-replicate.h" "$lessons/01-replicate/exercise.h"
-[[ -s $work/01-replicate.h.before-reset ]] || { echo 'a reset keeps what was there'; failed=1; }
+[[ -s $work/01-replicate.h.before-reset ]] || { echo 'a reset must keep the old file'; failed=1; }
 
 echo '#pragma once
 #include "given.h"
@@ -79,7 +79,7 @@ seen() {
     (($(grep -c 'save it to try again' "$work/watched" || true) >= $1)) && return
     sleep 0.2
   done
-  echo 'watching sees nothing:'; cat "$work/watched"; failed=1
+  echo '--watch does not run the tests again:'; cat "$work/watched"; failed=1
 }
 seen 1
 "$lockstep" lesson 4 --solution >"$work/04-all-reduce.h.new" && mv "$work/04-all-reduce.h.new" "$work/04-all-reduce.h"

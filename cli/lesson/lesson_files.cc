@@ -1,4 +1,4 @@
-#include "cli/lesson/lesson_shelf.h"
+#include "cli/lesson/lesson_files.h"
 
 #include <fmt/format.h>
 
@@ -40,8 +40,8 @@ LessonManifest read_lesson_manifest() {
   const fs::path path = fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "lib" / "lessons.json";
   if (!fs::exists(path))
     throw Error(
-        "there are no lessons beside this program. They run on the virtual GPU: build it with `./lockstep lesson`, which does so, "
-        "or with `ninja lessons` in the build folder of the preset sim.");
+        "there are no lessons beside this program. They run on the virtual GPU. Fix: build them with `./lockstep lesson`, or with "
+        "`ninja lessons` in the build folder of the preset sim.");
   try {
     const Json json = Json::parse(read_text(path));
     LessonManifest manifest;
@@ -80,7 +80,7 @@ std::vector<Lesson> list_lessons(const LessonManifest& manifest) {
   return lessons;
 }
 
-// The page has a heading for each part and below it numbered questions.
+// The page has a heading for each part, and numbered questions below it.
 std::vector<std::string> hints_for(const Lesson& lesson, const std::string& part) {
   std::istringstream page(read_text(lesson.folder / "hints.md"));
   std::vector<std::string> hints;
@@ -98,11 +98,11 @@ std::vector<std::string> hints_for(const Lesson& lesson, const std::string& part
   return hints;
 }
 
-LessonDesk::LessonDesk(fs::path folder) : folder_(std::move(folder)) {
+LessonWork::LessonWork(fs::path folder) : folder_(std::move(folder)) {
   const fs::path path = folder_ / "progress.json";
   if (!fs::exists(path)) return;
   const Json json = Json::parse(read_text(path), nullptr, false);
-  if (!json.is_object()) return;  // damaged: nothing is remembered, and nothing is lost
+  if (!json.is_object()) return;  // damaged: start without progress; the learner's files are not touched
   for (const auto& [name, entry] : json.items()) {
     LessonProgress progress;
     progress.passed = entry.value("passed", 0);
@@ -114,7 +114,7 @@ LessonDesk::LessonDesk(fs::path folder) : folder_(std::move(folder)) {
   }
 }
 
-void LessonDesk::save() const {
+void LessonWork::save() const {
   std::error_code none;
   fs::create_directories(folder_, none);
   Json json = Json::object();
@@ -127,7 +127,7 @@ void LessonDesk::save() const {
   }
   std::ofstream file(folder_ / "progress.json");
   file << json.dump(2) << "\n";
-  if (!file.flush()) throw Error("can't write to " + folder_.string() + ": give another folder with --work");
+  if (!file.flush()) throw Error("can't write to " + folder_.string() + ". Fix: choose another folder with --work");
 }
 
 }  // namespace lockstep::cli

@@ -1,4 +1,4 @@
-// The lessons as they lie on disk, and how far somebody has come with them.
+// The lessons on disk, and a learner's files and progress.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +8,11 @@
 
 namespace lockstep::cli {
 
-// What the build wrote down: where things are and how a lesson is compiled. Paths are absolute once read.
+// Written by the build: folders, and how a lesson is compiled. Paths are absolute once read.
 struct LessonManifest {
   std::filesystem::path folder;   // of the manifest and the libraries
   std::filesystem::path lessons;  // 01-replicate, ...
-  std::filesystem::path cache;    // for what is compiled
+  std::filesystem::path cache;    // for compiled files
   std::string compiler;
   std::vector<std::string> flags, link, libraries;
   std::vector<std::filesystem::path> include;
@@ -30,7 +30,7 @@ std::vector<Lesson> list_lessons(const LessonManifest& manifest);
 // Hints by the part of the lesson (gtest's suite) they belong to, in the order of the page.
 std::vector<std::string> hints_for(const Lesson& lesson, const std::string& part);
 
-// What is remembered between commands, in progress.json beside the learner's files.
+// Kept between commands, in progress.json beside the learner's files.
 struct LessonProgress {
   int passed = 0, tests = 0;
   bool done = false;
@@ -38,9 +38,9 @@ struct LessonProgress {
   std::map<std::string, int> hints;  // shown, by part
 };
 
-class LessonDesk {
+class LessonWork {
  public:
-  explicit LessonDesk(std::filesystem::path folder);
+  explicit LessonWork(std::filesystem::path folder);
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path file_of(const Lesson& lesson) const { return folder_ / (lesson.name + ".h"); }
   LessonProgress& progress(const Lesson& lesson) { return progress_[lesson.name]; }
@@ -52,6 +52,6 @@ class LessonDesk {
 };
 
 std::string read_text(const std::filesystem::path& path);
-std::string shown(const std::filesystem::path& path);  // seen from where the user is, when that is shorter
+std::string shown(const std::filesystem::path& path);  // relative to the current folder where it is below it
 
 }  // namespace lockstep::cli

@@ -1,21 +1,18 @@
 #include "cli/lesson/lesson_trial.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
+#include "cli/child.h"
 #include "lockstep/error.h"
 
 namespace lockstep::cli {
@@ -23,49 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-constexpr int kMostSeconds = 180;  // a lesson takes two; a loop without end takes this
+constexpr int kMostSeconds = 180;  // of a lesson's program, which takes about two; an endless loop takes this
+constexpr int kMostCompileSeconds = 600;
 
-struct Ended {
-  int status = 0;  // as waitpid gives it
-  bool timed_out = false;
-};
-
-// Runs words as a program; its output goes to these files where they are named.
-Ended run(const std::vector<std::string>& words, const std::string& out, const std::string& errors,
-          const std::vector<std::pair<std::string, std::string>>& environment, int seconds) {
-  std::fflush(stdout);
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) throw Error(std::string("can't start a process: ") + std::strerror(errno));
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(1);
-    for (const auto& [path, to] : {std::pair{&out, 1}, std::pair{&errors, 2}}) {
-      if (path->empty()) continue;
-      const int file = open(path->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-      if (file >= 0) dup2(file, to);
-    }
-    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-    std::vector<char*> arguments;
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    execvp(arguments[0], arguments.data());
-    fmt::print(stderr, "{}: {}\n", words[0], std::strerror(errno));
-    _exit(127);
-  }
-  Ended ended;
-  const Clock::time_point stop = Clock::now() + std::chrono::seconds(seconds);
-  while (waitpid(child, &ended.status, WNOHANG) == 0) {
-    if (Clock::now() > stop && !ended.timed_out) {
-      ended.timed_out = true;
-      kill(child, SIGKILL);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return ended;
-}
-
-// Where what is compiled may lie: the build's folder, or the user's own where that one is not writable.
+// The folder for compiled files: the build's, or the user's own where that one is not writable.
 fs::path cache_folder(const LessonManifest& manifest) {
   std::error_code none;
   fs::create_directories(manifest.cache, none);
@@ -76,11 +34,11 @@ fs::path cache_folder(const LessonManifest& manifest) {
   return own;
 }
 
-std::vector<std::string> compile_words(const LessonManifest& manifest) {
-  std::vector<std::string> words{manifest.compiler};
-  words.insert(words.end(), manifest.flags.begin(), manifest.flags.end());
-  for (const fs::path& folder : manifest.include) words.push_back("-I" + folder.string());
-  return words;
+std::vector<std::string> compile_command(const LessonManifest& manifest) {
+  std::vector<std::string> command{manifest.compiler};
+  command.insert(command.end(), manifest.flags.begin(), manifest.flags.end());
+  for (const fs::path& folder : manifest.include) command.push_back("-I" + folder.string());
+  return command;
 }
 
 std::string head(const std::string& text, std::size_t lines) {
@@ -114,8 +72,8 @@ void read_results(const fs::path& path, LessonTrial& trial) {
   }
 }
 
-// What the virtual GPU says on stderr, the test says in full; the rest is the learner's.
-void pass_on_own_words(const std::string& errors) {
+// The test's message has the virtual GPU's lines on stderr in full; the other lines are the learner's own.
+void print_learners_errors(const std::string& errors) {
   std::istringstream lines(errors);
   bool theirs = false;
   for (std::string line; std::getline(lines, line);) {
@@ -124,19 +82,19 @@ void pass_on_own_words(const std::string& errors) {
   }
 }
 
-std::string crash_words(int status, const LessonTrial& trial) {
+std::string crash_message(int status, const LessonTrial& trial) {
   const std::string where = trial.tests.empty() ? "" : " in the test \"" + trial.tests.back().name + "\"";
   if (!WIFSIGNALED(status)) return fmt::format("The program ended{} with the code {}.", where, WEXITSTATUS(status));
   switch (WTERMSIG(status)) {
     case SIGSEGV:
-      return "The program touched memory that is not there (a segmentation fault)" + where +
-             ".\nOn the host an index may be outside its vector, or the pointer is one of a GPU.";
+      return "The program accessed an invalid address (a segmentation fault)" + where +
+             ".\nAn index may be outside its vector, or the host uses a pointer to GPU memory.";
     case SIGABRT:
-      return "The program was aborted" + where + ": an exception left a thread, or the C++ library found a misuse.";
+      return "The program was aborted" + where + ": an exception was not caught in a thread, or the C++ library detected an error.";
     case SIGFPE:
       return "The program divided by zero" + where + ".";
     default:
-      return fmt::format("The program was ended by the signal {}{}.", strsignal(WTERMSIG(status)), where);
+      return fmt::format("The program was ended by signal {}{}.", strsignal(WTERMSIG(status)), where);
   }
 }
 
@@ -160,16 +118,17 @@ void prepare_lessons(const LessonManifest& manifest) {
   bool stale = !fs::exists(compiled);
   for (const fs::path& include : manifest.include) stale = stale || newer_than(include, fs::last_write_time(compiled, none));
   if (!stale) return;
-  // Under a name of its own first: several may do this at the same time.
+  // Under a unique name first: several processes may do this at the same time.
   const std::string own = (folder / fmt::format("lesson_all.{}", getpid())).string();
   std::ofstream(own + ".h") << "#include \"lesson.h\"\n#include \"lesson_test.h\"\n";
-  std::vector<std::string> words = compile_words(manifest);
+  std::vector<std::string> command = compile_command(manifest);
   for (const std::string& word : {std::string("-x"), std::string("c++-header"), own + ".h", std::string("-o"), own + ".gch"})
-    words.push_back(word);
-  const Ended ended = run(words, "", own + ".log", {}, 600);
+    command.push_back(word);
+  const ChildResult ended = run_child(command, {"", own + ".log", {}, kMostCompileSeconds});
   const std::string log = read_text(own + ".log");
   fs::remove(own + ".log", none);
-  if (ended.status != 0) throw Error("the lessons' headers do not compile; is a C++20 compiler (g++ 11 or newer) here?\n" + head(log, 20));
+  if (ended.status != 0)
+    throw Error("the lessons' headers do not compile. Fix: install a C++20 compiler (g++ 11 or newer).\n" + head(log, 20));
   fs::rename(own + ".h", header);
   fs::rename(own + ".gch", compiled);
 }
@@ -189,40 +148,40 @@ LessonTrial try_lesson(const LessonManifest& manifest, const Lesson& lesson, con
     }
   } const remove{{program, log, results}};
 
-  std::vector<std::string> words = compile_words(manifest);
+  std::vector<std::string> command = compile_command(manifest);
   for (const std::string& word :
        {"-I" + lesson.folder.string(), std::string("-include"), (folder / "lesson_all.h").string(), std::string("-include"),
         fs::absolute(file).string(), std::string("-fmax-errors=3"), std::string("-fdiagnostics-color=never"),
         (lesson.folder / "lesson_test.cc").string(), std::string("-o"), program})
-    words.push_back(word);
-  words.insert(words.end(), manifest.link.begin(), manifest.link.end());
-  words.push_back("-L" + manifest.folder.string());
-  words.push_back("-Wl,-rpath," + manifest.folder.string() + ",-rpath-link," + manifest.folder.string());
-  for (const std::string& library : manifest.libraries) words.push_back("-l" + library);
-  const Ended compiled = run(words, "", log, {}, 600);
+    command.push_back(word);
+  command.insert(command.end(), manifest.link.begin(), manifest.link.end());
+  command.push_back("-L" + manifest.folder.string());
+  command.push_back("-Wl,-rpath," + manifest.folder.string() + ",-rpath-link," + manifest.folder.string());
+  for (const std::string& library : manifest.libraries) command.push_back("-l" + library);
+  const ChildResult compiled = run_child(command, {"", log, {}, kMostCompileSeconds});
   if (compiled.status != 0) {
     trial.ending = LessonTrial::Ending::not_compiled;
-    std::string said = read_text(log);
-    if (said.rfind("In file included from <command-line>", 0) == 0) said = said.substr(said.find('\n') + 1);
-    trial.words = head(said, 24);
+    std::string errors = read_text(log);
+    if (errors.rfind("In file included from <command-line>", 0) == 0) errors = errors.substr(errors.find('\n') + 1);
+    trial.message = head(errors, 24);
     return trial;
   }
   if (const std::string warnings = read_text(log); !warnings.empty() && !quiet) fmt::print(stderr, "{}\n", head(warnings, 12));
 
-  const Ended ended = run({program}, quiet ? "/dev/null" : "", log, {{"LOCKSTEP_LESSON_RESULTS", results}}, kMostSeconds);
+  const ChildResult ended = run_child({program}, {quiet ? "/dev/null" : "", log, {{"LOCKSTEP_LESSON_RESULTS", results}}, kMostSeconds});
   trial.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   read_results(results, trial);
   const std::string errors = read_text(log);
   if (ended.timed_out) {
     trial.ending = LessonTrial::Ending::timed_out;
-    trial.words = fmt::format("The program was still running after {} seconds and was stopped{}. Does a loop in your code ever end?",
-                              kMostSeconds, trial.tests.empty() ? "" : ", in the test \"" + trial.tests.back().name + "\"");
+    trial.message = fmt::format("The program was still running after {} seconds and was stopped{}. Does a loop in your code ever end?",
+                                kMostSeconds, trial.tests.empty() ? "" : ", in the test \"" + trial.tests.back().name + "\"");
   } else if (WIFSIGNALED(ended.status) || WEXITSTATUS(ended.status) > 1) {
     trial.ending = LessonTrial::Ending::crashed;
-    trial.words = crash_words(ended.status, trial) + (errors.empty() ? "" : "\n" + head(errors, 12));
+    trial.message = crash_message(ended.status, trial) + (errors.empty() ? "" : "\n" + head(errors, 12));
   } else {
     trial.ending = ended.status == 0 ? LessonTrial::Ending::passed : LessonTrial::Ending::failed;
-    if (!quiet) pass_on_own_words(errors);
+    if (!quiet) print_learners_errors(errors);
   }
   return trial;
 }

@@ -1,10 +1,10 @@
-// One trial of a lesson: a file is compiled with the lesson's tests, the program runs, and what it did is read back.
+// One trial of a lesson: compiles a file with the lesson's tests, runs the program and reads its results.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "cli/lesson/lesson_shelf.h"
+#include "cli/lesson/lesson_files.h"
 
 namespace lockstep::cli {
 
@@ -16,17 +16,17 @@ struct LessonTrial {
     bool passed = false;
   };
   std::vector<Test> tests;
-  std::string words;  // the compiler's, or about a crash
+  std::string message;  // the compiler's errors, or what is known about a crash
   double seconds = 0;
 
   int passed() const;
   const Test* first_failure() const;
 };
 
-// Headers that all lessons share, compiled once; done again when they have changed.
+// Compiles the headers that all lessons share, where they have changed.
 void prepare_lessons(const LessonManifest& manifest);
 
-// What the program prints goes to the terminal unless `quiet`.
+// The program's output goes to the terminal unless `quiet`.
 LessonTrial try_lesson(const LessonManifest& manifest, const Lesson& lesson, const std::filesystem::path& file, bool quiet);
 
 }  // namespace lockstep::cli

@@ -1,4 +1,4 @@
-// The words of `lockstep project`, and how its results look.
+// The options of `lockstep project`, and its output as a table, JSON and SVG.
 #include "cli/project/project.h"
 
 #include <fmt/format.h>
@@ -27,11 +27,11 @@ int node_count(const std::string& text) {
     used = 0;
   }
   if (used == 0 || used != text.size() || value < 1 || value > kMostNodes)
-    throw Error("--nodes " + text + ": numbers of nodes are from 1 to " + std::to_string(kMostNodes) + ", as 1..128 or 1,2,6");
+    throw Error("--nodes " + text + ": a number of nodes is from 1 to " + std::to_string(kMostNodes) + ", as 1..128 or 1,2,6");
   return value;
 }
 
-// A list of nodes as a word of the command line.
+// A list of nodes as the value of an option.
 CLI::Validator node_list() {
   return CLI::Validator(
       [](std::string& text) {
@@ -51,7 +51,7 @@ Straggler straggler(const std::string& text) {
   Straggler one;
   char rest = 0;
   if (std::sscanf(text.c_str(), "%d:%lf%c", &one.gpu, &one.factor, &rest) != 2 || one.gpu < 0 || !(one.factor >= 1))
-    one.problem = "--slow-gpu " + text + ": a GPU's number and how many times as long it takes, as 17:1.3";
+    one.problem = "--slow-gpu " + text + ": give a GPU's number and how many times as long it takes, as 17:1.3";
   return one;
 }
 
@@ -80,7 +80,7 @@ std::vector<int> parse_nodes(const std::string& text) {
   std::vector<int> nodes;
   if (const auto dots = text.find(".."); dots != std::string::npos) {
     const int first = node_count(text.substr(0, dots)), last = node_count(text.substr(dots + 2));
-    if (first > last) throw Error("--nodes " + text + ": the first number is the smaller one");
+    if (first > last) throw Error("--nodes " + text + ": the first number must be the smaller one");
     for (int n = first; n < last; n *= 2) nodes.push_back(n);
     nodes.push_back(last);
     return nodes;
@@ -96,26 +96,26 @@ std::vector<int> parse_nodes(const std::string& text) {
 Command add_project(CLI::App& app) {
   auto chosen = std::make_shared<ProjectOptions>();
   ProjectOptions& options = *chosen;
-  CLI::App* project = app.add_subcommand("project", "How a workload would scale: step time on many GPUs, by the model clock");
+  CLI::App* project = app.add_subcommand("project", "Project how a workload scales: step time on many GPUs, by the model clock");
   project->add_option("workload", options.workload, "What to train: mnist, reuters or cats-vs-dogs (MobileNetV2, 224 x 224)")
       ->check(one_of({"mnist", "reuters", "cats-vs-dogs"}));
   add_machine_options(*project, options.machine, false);
-  project->add_option("--nodes", options.nodes, "How many machines: 1..128 (doubling) or a list, 1,2,6")
+  project->add_option("--nodes", options.nodes, "Numbers of machines: 1..128 (doubling) or a list, 1,2,6")
       ->capture_default_str()
       ->check(node_list());
-  auto* weak = project->add_option("--batch-per-replica", options.batch_per_replica, "Samples a GPU takes in a step (weak scaling)")
+  auto* weak = project->add_option("--batch-per-replica", options.batch_per_replica, "Samples of each GPU in a step (weak scaling)")
                    ->check(whole_number(1, 1 << 20));
-  project->add_option("--global-batch", options.global_batch, "Samples of all GPUs together in a step (strong scaling)")
+  project->add_option("--global-batch", options.global_batch, "Samples of all GPUs in a step (strong scaling)")
       ->check(whole_number(1, 1 << 28))
       ->excludes(weak);
   project->add_option("--gpus", options.gpus, "GPUs of a node, instead of the machine's")->check(whole_number(1, 64));
-  project->add_option("--logical", options.logical, "Split GPU 0 into so many logical GPUs; one node")->check(whole_number(1, 64));
-  project->add_option("--algorithm", options.algorithm, "How NCCL sums [the fastest]")->check(one_of({"ring", "tree", "switch"}));
+  project->add_option("--logical", options.logical, "Split GPU 0 into this many logical GPUs; one node")->check(whole_number(1, 64));
+  project->add_option("--algorithm", options.algorithm, "NCCL's algorithm [the fastest]")->check(one_of({"ring", "tree", "switch"}));
   project->add_option("--slow-gpu", options.slow_gpu, "A straggler: 17:1.3 makes GPU 17 take 1.3 times as long")
       ->check(CLI::Validator([](std::string& text) { return straggler(text).problem; }, ""));
-  project->add_option("--svg", options.svg, "Write the plot as a picture")->check(file_to_write({".svg"}));
-  project->add_flag("--json", options.json, "JSON instead of a table");
-  project->add_flag("--validate", options.validate, "The model's answers beside published measurements");
+  project->add_option("--svg", options.svg, "Write the plot to this file")->check(file_to_write({".svg"}));
+  project->add_flag("--json", options.json, "Print JSON instead of a table");
+  project->add_flag("--validate", options.validate, "Compare the model with published measurements");
   project->footer(
       "Examples:\n  lockstep project cats-vs-dogs --machine h100x8 --nodes 1..128\n  lockstep project mnist --machine 4xt4 --nodes 1 "
       "--overlap off\n  lockstep project mnist --machine a100x8 --global-batch 4096 --nodes 1..64\n  lockstep project --validate");
@@ -137,7 +137,7 @@ std::string table_of(const Projection& projection) {
                         milliseconds(row.step_ms), short_number(row.samples_per_second), 100 * row.efficiency, milliseconds(row.exposed_ms),
                         row.memory_gib, row.limit);
   }
-  text += "\nEfficiency by GPUs (of the samples a second a GPU makes in the first row)\n";
+  text += "\nEfficiency: samples a second and GPU, relative to the first row\n";
   for (const ProjectedRow& row : projection.rows) {
     if (!row.fits) continue;
     const int filled = std::clamp(static_cast<int>(row.efficiency * kBar + 0.5), 0, kBar);
@@ -211,7 +211,7 @@ std::string svg_of(const Projection& projection) {
       "<style>.line{{fill:none;stroke:#0072b2;stroke-width:2}}.ideal{{fill:none;stroke:#999;stroke-dasharray:5 4}}circle{{fill:#0072b2}}"
       "text{{fill:#444}}</style><rect width='100%' height='100%' fill='#fff'/><text x='{}' y='26' font-size='15'>{}</text>{}"
       "<text x='{}' y='{}' text-anchor='middle'>GPUs</text><text x='16' y='{}' transform='rotate(-90 16 {})' text-anchor='middle'>samples "
-      "a second</text><text x='{}' y='{}' text-anchor='end'>dashed: as many times faster as there are GPUs</text></svg>\n",
+      "a second</text><text x='{}' y='{}' text-anchor='end'>dashed: perfect scaling</text></svg>\n",
       kWidth, kHeight, kLeft, title, body, (kLeft + kWidth) / 2, kHeight - 16, kHeight / 2, kHeight / 2, kWidth - kRight, kTop - 4);
 }
 

@@ -1,4 +1,4 @@
-// `lockstep project`: how a workload would scale, by the model clock.
+// `lockstep project`: projects how a workload scales, by the model clock.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,8 +15,8 @@ struct ProjectOptions {
   MachineOptions machine;
   std::string nodes = "1..8";          // "1..128" doubles, "1,3,5" lists
   std::int64_t batch_per_replica = 0;  // 0: the workload's own
-  int gpus = 0;                        // of a node, instead of the machine's
-  int logical = 0;                     // GPU 0 is split into so many
+  int gpus = 0;                        // of a node, in place of the machine's
+  int logical = 0;                     // GPU 0 is split into this many
   std::int64_t global_batch = 0;       // above 0: strong scaling, each replica gets its share
   std::string algorithm;               // ring, tree or switch; empty: the fastest
   std::string slow_gpu;                // "17:1.3": this GPU takes 1.3 times as long
@@ -25,20 +25,20 @@ struct ProjectOptions {
   bool validate = false;
 };
 
-// One row of the table: so many nodes.
+// One row of the table: a number of nodes.
 struct ProjectedRow {
   int nodes = 1, gpus = 1;
   std::int64_t batch = 0;  // of a replica
   double step_ms = 0, samples_per_second = 0;
-  double efficiency = 0;  // of the first row's samples a second and GPU
+  double efficiency = 0;  // samples a second and GPU, relative to the first row
   double compute_ms = 0, communication_ms = 0, exposed_ms = 0, waiting_ms = 0;
   double memory_gib = 0;
-  std::string limit;  // what the step spends most of its time on, or what it does not fit in
+  std::string limit;  // what takes most of the step's time, or why it does not fit
   bool fits = true;
 };
 
 struct Projection {
-  std::string title;  // what, where, how
+  std::string title;  // workload, machine and options
   std::vector<ProjectedRow> rows;
 };
 
@@ -52,9 +52,9 @@ Straggler straggler(const std::string& text);  // "17:1.3"
 std::string table_of(const Projection& projection);  // 80 columns, with a plot
 std::string json_of(const Projection& projection);
 std::string svg_of(const Projection& projection);
-std::vector<int> parse_nodes(const std::string& text);  // an Error for what is none
+std::vector<int> parse_nodes(const std::string& text);  // an Error where it is not a list of nodes
 
-int project(const ProjectOptions& options);  // the virtual GPU's, or a sentence
-int validate_model(bool json);               // the model beside published measurements
+int project(const ProjectOptions& options);  // on the virtual GPU; an Error in a build for real ones
+int validate_model(bool json);               // compares the model with published measurements
 
 }  // namespace lockstep::cli

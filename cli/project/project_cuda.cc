@@ -7,8 +7,8 @@ namespace {
 
 int refuse() {
   throw Error(
-      "lockstep project records a step on the virtual GPU, and this program was built for real ones: LOCKSTEP_PRESET=sim ./lockstep "
-      "project ...");
+      "lockstep project records a step on the virtual GPU, and this program was built for real ones. Fix: LOCKSTEP_PRESET=sim "
+      "./lockstep project ...");
 }
 
 }  // namespace

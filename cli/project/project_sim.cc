@@ -1,4 +1,4 @@
-// `lockstep project`: one node's step is recorded, then played by as many nodes as asked for.
+// `lockstep project`: records the step of one node, then replays it for each number of nodes.
 #include "cli/project/project.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ clock::Recording::Plan plan_of(const ProjectOptions& options, int nodes, int gpu
   return plan;
 }
 
-// What the step spends its time on: the largest part of it.
+// What takes the largest part of the step's time.
 std::string limit_of(const clock::Recording::Outcome& outcome, int nodes) {
   const double idle = std::max(0.0, outcome.step_us - outcome.compute_us - outcome.exposed_us - outcome.waiting_us);
   const std::vector<std::pair<double, const char*>> parts = {
@@ -80,10 +80,11 @@ int project(const ProjectOptions& options) {
   std::vector<GpuId> gpus = list_gpus();
   if (options.logical > 0) gpus = split_gpu(0, shares_of(machine, options.logical));
   const auto per_node = static_cast<int>(gpus.size());
-  if (options.logical > 0 && nodes.back() > 1) throw Error("--logical splits one card: --nodes 1");
+  if (options.logical > 0 && nodes.back() > 1) throw Error("--logical splits one card. Fix: --nodes 1");
   if (per_node == 1 && nodes.back() > 1)
     throw Error(
-        fmt::format("{} has one GPU, so nothing to sum over is recorded; several nodes take a machine with several GPUs", machine.name));
+        fmt::format("{} has one GPU, so its step has no all-reduce to record. Fix: choose a machine with several GPUs for several nodes",
+                    machine.name));
 
   Projection projection;
   projection.title = title_of(options, workload, machine);

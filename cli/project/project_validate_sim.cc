@@ -1,13 +1,12 @@
-// `lockstep project --validate`: the model's answers beside published measurements, and how far off each is.
+// `lockstep project --validate`: compares the model with published measurements and prints the error of each.
 //
-// A process models one machine, so what needs a recorded step is asked of this program again, with --json.
+// A process models one machine, so measurements of a step run this program again, with --json.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/child.h"
 #include "cli/project/project.h"
 #include "lockstep/error.h"
 #include "simulator/clock/published.h"
@@ -18,26 +17,20 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-double step_ms(const std::string& words) {
-  std::string self(4096, '\0');
-  const ssize_t length = readlink("/proc/self/exe", self.data(), self.size());
-  if (length <= 0) throw Error("project --validate: this program does not find itself (/proc/self/exe)");
-  self.resize(static_cast<std::size_t>(length));
-  FILE* pipe = popen(("'" + self + "' project " + words + " --json").c_str(), "r");
-  if (pipe == nullptr) throw Error("project --validate: the program can't be started again");
-  std::string text;
-  for (char piece[4096]; const std::size_t got = std::fread(piece, 1, sizeof(piece), pipe);) text.append(piece, got);
-  if (pclose(pipe) != 0) throw Error("project " + words + " failed");
-  return OrderedJson::parse(text).at("rows").at(0).at("step_ms");
+double step_ms(const clock::Published& row, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {"project", row.workload, "--json", "--nodes=1", "--machine=" + row.machine};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const ChildResult result = run_self(arguments);
+  if (result.code() != 0) throw Error("lockstep project failed for the measurement \"" + row.name + "\"");
+  return OrderedJson::parse(result.output).at("rows").at(0).at("step_ms");
 }
 
-double answer(const clock::Published& row) {
+double modelled(const clock::Published& row) {
   if (row.measure == "bus_gb_s" || row.measure == "us") return clock::modelled_all_reduce(row);
-  const std::string base = row.workload + " --nodes 1 --machine " + row.machine;
   if (row.measure == "step_ms")
-    return step_ms(base + fmt::format(" --logical {} --batch-per-replica {}", row.logical, row.batch_per_replica));
+    return step_ms(row, {fmt::format("--logical={}", row.logical), fmt::format("--batch-per-replica={}", row.batch_per_replica)});
   // The same number of samples with 2 GPUs takes half as many steps.
-  return step_ms(base + " --gpus 2") / 2 / step_ms(base + " --gpus 1");
+  return step_ms(row, {"--gpus=2"}) / 2 / step_ms(row, {"--gpus=1"});
 }
 
 std::string unit_of(const std::string& measure) {
@@ -55,7 +48,7 @@ int validate_model(bool json) {
   int fits = 0, holds = 0;
   if (!json) fmt::print("{:<37} {:>9} {:>9} {:<5} {:>7}  {}\n", "measurement", "published", "model", "", "error", "used to fit");
   for (const clock::Published& row : clock::published_measurements()) {
-    const double model = answer(row);
+    const double model = modelled(row);
     const double error = model / row.published - 1;
     const bool training = row.measure == "step_ms" || row.measure == "training_ratio";
     if (row.fitted) {
@@ -85,8 +78,8 @@ int validate_model(bool json) {
   fmt::print("\nMean error of all-reduces: {:.1f} % where fitted ({}), {:.1f} % held out ({}).\n", 100 * fitted / std::max(1, fits), fits,
              100 * held_out / std::max(1, holds), holds);
   fmt::print(
-      "Rows marked TensorFlow are another framework's whole program, which spends most of such\nshort steps on the host; the model is of "
-      "this one. Sources: lockstep project --validate --json\n");
+      "Rows marked TensorFlow measure another framework, which spends most of such short steps\non the host; the model describes this "
+      "engine. Sources: lockstep project --validate --json\n");
   return 0;
 }
 

@@ -21,15 +21,15 @@ struct Workload {
 Workload workload_named(const std::string& name);
 
 struct RecordedStep {
-  std::shared_ptr<clock::Recording> recording;  // null: it does not fit
+  std::shared_ptr<clock::Recording> recording;  // null: does not fit into memory
   std::string problem;
   double memory_gib = 0;  // of a GPU
 };
 
-// A machine as it is modelled in this process; the first call decides which. Nothing is computed (--no-math).
+// The machine that this process models, fixed by the first call. Nothing is computed (--no-math).
 clock::Machine modelled_machine();
 
-// The third step: by then everything is planned and allocated.
+// Records the third step, when everything is planned and allocated.
 RecordedStep record_step(const Workload& workload, const std::vector<GpuId>& gpus, std::int64_t batch_per_replica);
 
 }  // namespace lockstep::cli

@@ -37,21 +37,21 @@ Model make_mobilenet() {
   return model;
 }
 
-// Only which words there are is looked at: an embedding's gradient travels by the rows in use. Sixteen newswires have some 2,000.
+// Only the set of words matters: an embedding's gradient is sent by rows in use. Sixteen newswires use about 2,000.
 void fill_with_words(Array& x) {
-  constexpr std::int64_t kDifferent = 125;  // in a sample, and in no other
+  constexpr std::int64_t kDifferent = 125;  // words of a sample, which no other sample has
   const std::int64_t length = x.size() / x.samples();
   for (std::int64_t i = 0; i < x.size(); ++i)
     x.data<std::int32_t>()[i] = static_cast<std::int32_t>((i / length * kDifferent + i % length % kDifferent) % kWords);
 }
 
-// The same batch again and again.
+// The same batch in every step.
 Dataset batches_of(const Workload& workload, std::int64_t samples, int steps) {
   const double gib = static_cast<double>(samples) * static_cast<double>(workload.sample.size()) * sizeof(float) / (1 << 30);
   const double here = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 30);
   if (gib > here / 2)
-    throw WrongWords(
-        fmt::format("a step of {} samples takes {:.0f} GiB on the host, where this machine has {:.0f}: use a smaller "
+    throw UsageError(
+        fmt::format("a step of {} samples takes {:.0f} GiB on the host, and this machine has {:.0f}. Fix: use a smaller "
                     "--batch-per-replica or --global-batch",
                     samples, gib, here));
   Array x(workload.sample.batched(samples), workload.type);
@@ -101,7 +101,7 @@ RecordedStep record_step(const Workload& workload, const std::vector<GpuId>& gpu
     };
     model.fit(batches_of(workload, batch_per_replica * static_cast<std::int64_t>(gpus.size()), kSteps),
               FitOptions().verbose(Verbose::silent).callback(watch));
-  } catch (const WrongWords&) {
+  } catch (const UsageError&) {
     throw;
   } catch (const Error& error) {
     model_clock.take_recording();

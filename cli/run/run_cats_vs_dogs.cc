@@ -14,9 +14,9 @@ namespace {
 using applications::MobileNetV2;
 using applications::MobileNetV2Options;
 
-// How the network is trained. Small: narrow and on small pictures, so that a CPU sees an end of it; statistics that move fast, because
-// Keras' momentum of 0.999 leaves them near their start after a few hundred steps, and validation at chance; mirrored pictures, because
-// there are few.
+// How the network is trained. The default is narrow and uses small pictures, so that a CPU can train it; its momentum of 0.9 is small,
+// because Keras' 0.999 leaves the moving statistics near their start after a few hundred steps and validation at chance level; it flips
+// pictures, because there are few.
 struct Recipe {
   double alpha = 0.35;
   int image = 96;
@@ -24,13 +24,13 @@ struct Recipe {
   bool flips = true;
   bool decay = true;  // of the learning rate, along half a cosine
   int epochs = 30;    // at most
-  int patience = 10;  // epochs without a better validation accuracy; then the best weights are kept. 0: all epochs
+  int patience = 10;  // epochs without a better validation accuracy before training stops with the best weights; 0: never
   std::int64_t batch_per_replica = 16;
   double learning_rate = 2e-3;
   std::int64_t memory_limit_mib = 1024;
 };
 
-// The reference program's own settings; a real GPU's, or a long wait's.
+// The reference program's own settings, for a real GPU.
 Recipe published() {
   Recipe recipe;
   recipe.alpha = 1;
@@ -76,11 +76,11 @@ Dataset part_of(const RunOptions& options, const Dataset& data) {
 }
 
 void say(const RunOptions& options, const CatsVsDogs& data, std::int64_t train, std::int64_t validation, const Strategy& strategy) {
-  if (options.json) return say_source(data.source, false);
+  if (options.json) return print_source(data.source, false);
   fmt::print("{}\n{} training and {} validation photos\n{}\n", data.source, train, validation, strategy.describe());
 }
 
-// What the network's last layer sees, for every photo, computed once.
+// The input of the network's last layer for every photo, computed once.
 struct Features {
   Array x, y;
 };
@@ -100,8 +100,8 @@ Features features_of(Model& base, const Dataset& photos, std::int64_t batch, con
   return {Array(Shape{n, static_cast<std::int64_t>(x.size()) / std::max<std::int64_t>(1, n)}, x), Array(Shape{n}, y)};
 }
 
-// Feature extraction, as Keras' guide has it: the network, trained on ImageNet, looks at every photo once; only a small classifier on top
-// is trained, which takes seconds.
+// Feature extraction, as in Keras' guide: the network, trained on ImageNet, computes the features of every photo once; only a small
+// classifier on top is trained, which takes seconds.
 int run_feature_extraction(const RunOptions& options) {
   constexpr int kImage = 224, kEpochs = 20;
   constexpr std::int64_t kBatch = 32;

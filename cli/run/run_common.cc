@@ -26,7 +26,8 @@ namespace {
 volatile std::sig_atomic_t interrupted = 0;   // the signal's number
 std::atomic<std::int64_t> interrupted_at{0};  // in milliseconds
 
-// The first signal is a request, a later one an end. A terminal and the process that started this worker may both pass on the same Ctrl-C.
+// The first signal asks training to stop, a later one ends the program. A terminal and the launcher of a worker may both send the same
+// Ctrl-C.
 void on_signal(int number) {
   constexpr std::int64_t kSameMs = 500, kMs = 1000, kNsInMs = 1000000;
   timespec now{};
@@ -62,7 +63,7 @@ class InterruptGuard {
   std::array<void (*)(int), kSignals.size()> previous_{};
 };
 
-const char* who_interrupted() { return interrupted == SIGTERM ? "SIGTERM" : interrupted == SIGHUP ? "SIGHUP" : "Ctrl-C"; }
+const char* signal_name() { return interrupted == SIGTERM ? "SIGTERM" : interrupted == SIGHUP ? "SIGHUP" : "Ctrl-C"; }
 
 CrossDeviceOpsName chosen(const RunOptions& options) { return CrossDeviceOpsName{options.all_reduce}; }
 
@@ -77,7 +78,7 @@ const Clock::time_point program_start = Clock::now();
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// Also notes how long it took until the first step was done: from the start of the program, with data, devices and plans.
+// Also measures the time from the start of the program to the end of the first step.
 Callback stop_on_interrupt(double& first_step) {
   Callback callback;
   callback.should_stop = [&first_step] {
@@ -93,15 +94,15 @@ Callback print_json() {
   return callback;
 }
 
-// What is said when there was something to take up.
-Callback say_taken_up(const BackupAndRestore& backup, bool json) {
+// Prints where training continues from a backup.
+Callback print_resumed(const BackupAndRestore& backup, bool json) {
   Callback callback;
   callback.on_train_begin = [=](TrainingEvent& event) {
     if (!backup.restored()) return;
     if (json)
-      fmt::print("{{\"taken_up_again\": {{\"epoch\": {}, \"batch\": {}}}}}\n", event.epoch + 1, event.batch + 1);
+      fmt::print("{{\"resumed\": {{\"epoch\": {}, \"batch\": {}}}}}\n", event.epoch + 1, event.batch + 1);
     else
-      fmt::print("Taken up again at epoch {}{}.\n", event.epoch + 1, event.batch > 0 ? fmt::format(", batch {}", event.batch + 1) : "");
+      fmt::print("Resumed at epoch {}{}.\n", event.epoch + 1, event.batch > 0 ? fmt::format(", batch {}", event.batch + 1) : "");
     std::fflush(stdout);
   };
   return callback;
@@ -109,12 +110,12 @@ Callback say_taken_up(const BackupAndRestore& backup, bool json) {
 
 bool is_weights_file(const std::string& name) { return name.ends_with(".weights.h5"); }
 
-// A file brings the learning rate it was saved with; one that is asked for counts.
+// --learning-rate replaces the rate that was saved with the model.
 void set_rate(const RunOptions& options, const Model& model) {
   if (options.learning_rate > 0) model.optimizer().set_learning_rate(static_cast<float>(options.learning_rate));
 }
 
-void say_loaded(const RunOptions& options, const Model& model) {
+void print_loaded(const RunOptions& options, const Model& model) {
   if (!options.json) fmt::print("Loaded {}: {} steps so far.\n", options.load, model.iterations());
 }
 
@@ -122,8 +123,8 @@ bool all_equal(const std::vector<std::uint64_t>& checksums) {
   return std::all_of(checksums.begin(), checksums.end(), [&](std::uint64_t sum) { return sum == checksums.front(); });
 }
 
-// What the fingerprints of all copies say: one for each replica, or one in all where replicas share it.
-std::string compared_copies(const std::vector<std::uint64_t>& checksums, int replicas) {
+// Compares the checksums: one for each replica, or one in all where replicas share a copy.
+std::string compare_copies(const std::vector<std::uint64_t>& checksums, int replicas) {
   const std::string first = fmt::format("checksum {:016x}", checksums.front());
   if (checksums.size() < static_cast<std::size_t>(replicas))
     return fmt::format("{} replicas, one shared copy: nothing to compare; {}", replicas, first);
@@ -138,7 +139,7 @@ std::string title_of(const std::string& workload) {
   return workload == "mnist" ? "MNIST" : workload == "reuters" ? "Reuters newswires" : "Cats and dogs";
 }
 
-void say_traced(const RunOptions& options, const Model& model) {
+void print_trace(const RunOptions& options, const Model& model) {
   fmt::print("\n{}\n", model.trace().summary());
   for (const std::string& path : options.trace) {
     const bool page = path.ends_with(".html") || path.ends_with(".htm");
@@ -147,9 +148,9 @@ void say_traced(const RunOptions& options, const Model& model) {
 }
 
 struct Times {
-  double whole = 0;       // of training with all that belongs to it
+  double whole = 0;       // training, saving and validation
   double first_step = 0;  // from the start of the program
-  bool modelled = false;  // what steps took is another machine's time
+  bool modelled = false;  // the steps' times are those of a modelled machine
 };
 
 void report(const RunOptions& options, const Model& model, const History& history, const Times& times) {
@@ -171,7 +172,7 @@ void report(const RunOptions& options, const Model& model, const History& histor
         json_of_phases(phases), json_of_work(replica_reports(model)), sums);
     return;
   }
-  if (interrupted) fmt::print("Stopped by {} after {} steps.\n", who_interrupted(), model.iterations());
+  if (interrupted) fmt::print("Stopped by {} after {} steps.\n", signal_name(), model.iterations());
   if (history.history.count("val_accuracy")) {
     const std::vector<double>& values = history.history.at("val_accuracy");
     const auto best = std::max_element(values.begin(), values.end());
@@ -180,10 +181,10 @@ void report(const RunOptions& options, const Model& model, const History& histor
                *best > values.back() ? fmt::format(" (best {:.2f} % after {})", 100 * *best, best - values.begin() + 1) : "", seconds,
                times.first_step);
   }
-  fmt::print("{}\n", compared_copies(checksums, model.strategy().num_replicas_in_sync()));
+  fmt::print("{}\n", compare_copies(checksums, model.strategy().num_replicas_in_sync()));
   fmt::print("\n{}", table_of_work(replica_reports(model)));
   if (!options.trace.empty())
-    say_traced(options, model);  // has the same table, of the steps it recorded
+    print_trace(options, model);  // has the same table for the recorded steps
   else
     fmt::print("\n{}", table_of_phases(phases));
   fmt::print("\n{}", what_next(options, phases));
@@ -193,10 +194,11 @@ void report(const RunOptions& options, const Model& model, const History& histor
 
 namespace {
 
-// Workers on one machine share its GPUs where there are enough of them; else each takes what it sees, and NCCL decides.
+// Workers on one machine share its GPUs where there are enough; else each uses the GPUs it sees, and NCCL may refuse.
 Strategy strategy_of_workers(const RunOptions& options, const DataFingerprint& data) {
-  if (options.logical > 0) throw Error("--logical splits a GPU of one process; with several workers give each GPUs of its own (--gpus)");
-  if (!options.all_reduce.empty() && options.all_reduce != "nccl") throw Error("several workers are connected by NCCL: --all-reduce nccl");
+  if (options.logical > 0) throw Error("--logical splits a GPU of one process. Fix: give several workers GPUs of their own with --gpus");
+  if (!options.all_reduce.empty() && options.all_reduce != "nccl")
+    throw Error("several workers are connected by NCCL. Fix: --all-reduce nccl");
   std::vector<GpuId> gpus = list_gpus();
   const LocalWorkers here = local_workers();
   const auto present = static_cast<int>(gpus.size());
@@ -206,10 +208,10 @@ Strategy strategy_of_workers(const RunOptions& options, const DataFingerprint& d
   return MultiWorkerMirroredStrategy(std::vector<GpuId>(gpus.begin() + first, gpus.begin() + first + wanted), in_common(options, data()));
 }
 
-// One replica and nothing to sum: what the others are compared with.
+// One replica and nothing to sum: the reference for the other strategies.
 Strategy one_device(const RunOptions& options) {
   if (options.gpus > 1 || options.logical > 1 || options.devices.size() > 1)
-    throw Error("--strategy one-device uses one GPU: leave out --gpus and --logical, or choose --strategy mirrored");
+    throw Error("--strategy one-device uses one GPU. Fix: leave out --gpus and --logical, or choose --strategy mirrored");
   return OneDeviceStrategy(options.devices.empty() ? "gpu:0" : options.devices.front());
 }
 
@@ -218,19 +220,19 @@ Strategy one_device(const RunOptions& options) {
 Strategy make_strategy(const RunOptions& options, const DataFingerprint& data) {
   if (!options.flip_bit.empty()) setenv("LOCKSTEP_FLIP_BIT", options.flip_bit.c_str(), 1);
   if (options.strategy == "one-device") return one_device(options);
-  // A virtual machine has as many GPUs as it is told before its first use; real ones do not look at this.
+  // Sets the number of virtual GPUs, which the virtual GPU reads at its first use; real GPUs ignore it.
   if (options.gpus > 0) setenv("LOCKSTEP_SIM_GPUS", std::to_string(options.gpus).c_str(), 0);
   const bool workers = MultiWorkerMirroredStrategy::started_with_workers();
   if (!workers && options.strategy == "multi-worker")
-    throw Error("--strategy multi-worker: start the workers with --workers 2, or with mpirun");
+    throw Error("--strategy multi-worker needs workers. Fix: start them with --workers 2, or with mpirun");
   if (workers && options.strategy == "mirrored")
-    throw Error("--strategy mirrored is for one process; several workers: --strategy multi-worker");
+    throw Error("--strategy mirrored is for one process. Fix: --strategy multi-worker for several workers");
   if (workers) return strategy_of_workers(options, data);
   if (!options.devices.empty()) return MirroredStrategy(options.devices, chosen(options));
   std::vector<GpuId> gpus = list_gpus();
   if (options.gpus > static_cast<int>(gpus.size()))
     throw Error(
-        fmt::format("--gpus {}: this machine has {}; --logical {} splits one GPU instead", options.gpus, gpus.size(), options.gpus));
+        fmt::format("--gpus {}: this machine has {}. Fix: --logical {} splits one GPU instead", options.gpus, gpus.size(), options.gpus));
   if (options.gpus > 0) gpus.resize(static_cast<std::size_t>(options.gpus));
   const bool split = options.logical > 0 || (options.gpus == 0 && gpus.size() == 1);
   if (!split) return MirroredStrategy(gpus, chosen(options));
@@ -254,29 +256,29 @@ Model make_or_load(const RunOptions& options, const Strategy& strategy, const st
   return strategy.scope([&] {
     if (options.load.empty()) {
       Model model = make();
-      if (!options.flip_bit.empty()) model.build(sample);  // its variables have names now
+      if (!options.flip_bit.empty()) model.build(sample);  // names its variables
       return model;
     }
     if (!is_weights_file(options.load)) {
       Model model = load_model(options.load);
-      model.set_seed(options.seed);  // its weights stay; what layers draw follows the seed
+      model.set_seed(options.seed);  // for random layers; the weights stay
       model.check_mirrored(options.check_mirrored);
       set_rate(options, model);
-      say_loaded(options, model);
+      print_loaded(options, model);
       return model;
     }
     Model model = make();
     model.build(sample);
     model.load_weights(options.load);
     set_rate(options, model);
-    say_loaded(options, model);
+    print_loaded(options, model);
     return model;
   });
 }
 
 namespace {
 
-// Ctrl-C asked for an end, not for the loss of what was learnt so far: without --save the model goes into a file of its own.
+// After Ctrl-C the model is saved even without --save, so that nothing learnt is lost.
 void save_after_training(const RunOptions& options, const Model& model) {
   std::string path = options.save;
   if (path.empty() && interrupted && this_worker() == 0) path = options.workload + "-interrupted.keras";
@@ -284,30 +286,29 @@ void save_after_training(const RunOptions& options, const Model& model) {
   model.save(path);
   if (options.json) return;
   fmt::print("Saved {} after {} steps.{}\n", path, model.iterations(),
-             interrupted ? fmt::format(" To go on: lockstep run {} --load {}", options.workload, path) : "");
+             interrupted ? fmt::format(" To continue: lockstep run {} --load {}", options.workload, path) : "");
 }
 
-// A bit that could not be flipped would make a check pass that saw nothing.
-std::string why_no_bit_is_flipped(const RunOptions& options, const Model& model, bool trained) {
+// Why --flip-bit flips nothing, which would let a check pass without a test; empty: it does.
+std::string why_no_flipped_bit(const RunOptions& options, const Model& model, bool trained) {
   if (options.flip_bit.empty()) return "";
   const FlippedBit bit = parse_flipped_bit(options.flip_bit);
   const int replicas = model.strategy().num_replicas_in_sync();
   if (trained) return bit.step > model.iterations() ? fmt::format("training ended after step {}", model.iterations()) : "";
   if (bit.replica >= replicas) return fmt::format("there is no replica {} among {}", bit.replica, replicas);
   if (!model.built()) return "";
-  if (model.strategy().cross_device_ops() == "one-copy") return "one shared copy: no replica could differ";
+  if (model.strategy().cross_device_ops() == "one-copy") return "one shared copy: no replica can differ";
   std::string names;
   for (const NamedArray& weight : model.get_weights()) {
     if (weight.name == bit.variable) return "";
     names += (names.empty() ? "" : ", ") + weight.name;
   }
-  return fmt::format("the model has no variable '{}', it has {}", bit.variable, names);
+  return fmt::format("the model has no variable '{}'; its variables are {}", bit.variable, names);
 }
 
-// Prints an error at once: taking down what was made may wait for a GPU that never answers. The program ends within another deadline even
-// then.
+// Prints an error at once, because destructors may wait for a GPU that never answers. The program ends within another deadline even then.
 template <typename Function>
-auto say_errors_first(Function function) {
+auto print_errors_first(Function function) {
   try {
     return function();
   } catch (const std::exception& error) {
@@ -320,15 +321,15 @@ auto say_errors_first(Function function) {
       std::this_thread::sleep_for(left);
       std::_Exit(1);
     }).detach();
-    throw AlreadySaid(error.what());
+    throw ReportedError(error.what());
   }
 }
 
-void say_begins_anew(const RunOptions& options, const std::string& why, int epoch) {
+void print_restart(const RunOptions& options, const std::string& why, int epoch) {
   if (options.json)
-    fmt::print("{}\n", nlohmann::json{{"begins_anew", {{"epoch", epoch + 1}, {"why", options.load + " " + why}}}}.dump());
+    fmt::print("{}\n", nlohmann::json{{"restarted", {{"epoch", epoch + 1}, {"why", options.load + " " + why}}}}.dump());
   else
-    fmt::print("{} {}: epoch {} begins anew.\n", options.load, why, epoch + 1);
+    fmt::print("{} {}: epoch {} starts over.\n", options.load, why, epoch + 1);
 }
 
 int train_with(const RunOptions& options, Model& model, FitOptions fit, const TraceOptions& trace,
@@ -340,31 +341,31 @@ int train_with(const RunOptions& options, Model& model, FitOptions fit, const Tr
   if (options.verbose && !options.json) fit.callback(print_replicas());
   std::optional<BackupAndRestore> backup;
   if (!options.backup.empty()) {
-    backup.emplace(options.backup).delete_checkpoint(false);  // not before the model is saved
+    backup.emplace(options.backup).delete_checkpoint(false);  // removed after the model is saved
     if (options.backup_batches > 0) backup->save_freq(options.backup_batches);
-    fit.callback(*backup).callback(say_taken_up(*backup, options.json));
+    fit.callback(*backup).callback(print_resumed(*backup, options.json));
   }
   TraceOptions recording = trace;
   recording.steps(options.trace_steps).inspect(options.trace_inspect).title(title_of(options.workload));
   for (const std::string& path : options.trace) fit.trace(path, recording);
   if (options.json) fit.verbose(Verbose::silent).callback(print_json());
   const auto no_bit = [&](bool trained) {
-    const std::string why = why_no_bit_is_flipped(options, model, trained);
+    const std::string why = why_no_flipped_bit(options, model, trained);
     if (!why.empty()) fmt::print(stderr, "--flip-bit: {}\n", why);
     return !why.empty();
   };
-  constexpr int kWrongWords = 2;
-  if (no_bit(false)) return kWrongWords;
+  constexpr int kUsageError = 2;
+  if (no_bit(false)) return kUsageError;
   const InterruptGuard guard;
   const Clock::time_point begin = Clock::now();
-  const History history = say_errors_first([&] { return run(fit); });
+  const History history = print_errors_first([&] { return run(fit); });
   save_after_training(options, model);
   if (backup) backup->remove();
   times.whole = seconds_since(begin);
   report(options, model, history, times);
   if (!all_equal(model.checksums())) return 1;
-  if (no_bit(true)) return kWrongWords;
-  constexpr int kSignalled = 128;  // and its number: what a shell reports
+  if (no_bit(true)) return kUsageError;
+  constexpr int kSignalled = 128;  // plus its number, as a shell reports it
   return interrupted ? kSignalled + interrupted : 0;
 }
 
@@ -375,12 +376,12 @@ Array a_tenth(const Array& all) {
   return all.slice(0, std::max<std::int64_t>(1, all.samples() / kShare));
 }
 
-void say_source(const std::string& source, bool drawn) {
+void print_source(const std::string& source, bool drawn) {
   fmt::print("{}\n", nlohmann::json{{"data", {{"source", source}, {"drawn", drawn}}}}.dump());
 }
 
-void take_up(const RunOptions& options, const Model& model, const Array& x, const Array& y, std::int64_t batch, int epochs,
-             FitOptions& fit) {
+void resume(const RunOptions& options, const Model& model, const Array& x, const Array& y, std::int64_t batch, int epochs,
+            FitOptions& fit) {
   TrainingPlace begin;
   begin.samples = x.samples();
   begin.batch_size = batch;
@@ -395,10 +396,9 @@ void take_up(const RunOptions& options, const Model& model, const Array& x, cons
     begin.batch = other.empty() ? saved->batch : 0;
   } else {
     begin.epoch = static_cast<int>(model.iterations() / steps);
-    if (model.iterations() % steps != 0)
-      why = "does not say how far in an epoch it was, nor of which samples (older files and Keras' do not)";
+    if (model.iterations() % steps != 0) why = "does not record its position in an epoch (files of Keras and of older versions do not)";
   }
-  if (!why.empty()) say_begins_anew(options, why, begin.epoch);
+  if (!why.empty()) print_restart(options, why, begin.epoch);
   fit.initial_epoch(begin.epoch).initial_batch(begin.batch).epochs(begin.epoch + epochs);
 }
 

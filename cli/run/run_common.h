@@ -1,4 +1,4 @@
-// What every `lockstep run` does around its own model: devices, Ctrl-C, progress or JSON, and a report with its proof.
+// What all workloads of `lockstep run` share: devices, Ctrl-C, progress or JSON, and the report at the end.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace lockstep::cli {
 
-// The GPUs that were asked for; one GPU alone is split into two logical ones, and that is said.
-// Several workers compare their data, by the fingerprint; it is asked for only then.
+// A strategy on the GPUs of the options. A single GPU is split into two logical ones, and the program prints that.
+// Several workers compare their data by its fingerprint, which is computed only then.
 using DataFingerprint = std::function<std::string()>;
 Strategy make_strategy(const RunOptions& options, const DataFingerprint& data);
 
@@ -22,15 +22,14 @@ Model make_or_load(const RunOptions& options, const Strategy& strategy, const st
 // The first tenth of the samples, and at least one.
 Array a_tenth(const Array& all);
 
-// With --json: which data they are, since drawn digits are not MNIST.
-void say_source(const std::string& source, bool drawn);
+// With --json: prints where the data came from, since drawn digits are not MNIST.
+void print_source(const std::string& source, bool drawn);
 
-// A loaded model goes on where it was saved, in the order the samples would have had without the break. An epoch that was left in the
-// middle is the first of those asked for; with other samples, batches or another seed than its own it begins anew, and that is said.
-void take_up(const RunOptions& options, const Model& model, const Array& x, const Array& y, std::int64_t batch, int epochs,
-             FitOptions& fit);
+// A loaded model continues where it was saved, with the samples in the order of an uninterrupted run. An epoch that was saved in the middle
+// is the first of those asked for; with other samples, another batch size or another seed it starts over, and the program prints that.
+void resume(const RunOptions& options, const Model& model, const Array& x, const Array& y, std::int64_t batch, int epochs, FitOptions& fit);
 
-// Fits the model with what the options add (trace, JSON, Ctrl-C), reports, and returns the program's exit code: 1 when the replicas
+// Fits the model with trace, JSON and Ctrl-C as the options ask for, prints the report and returns the exit code: 1 when the replicas
 // differ at the end.
 int train(const RunOptions& options, Model& model, const Array& x, const Array& y, const FitOptions& fit, const TraceOptions& trace = {});
 int train(const RunOptions& options, Model& model, const Dataset& data, const FitOptions& fit, const TraceOptions& trace = {});

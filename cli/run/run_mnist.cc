@@ -1,4 +1,4 @@
-// Mirrored MNIST from end to end: data, devices, strategy, model, training, and what came out.
+// MNIST from end to end: data, devices, strategy, model, training and report.
 #include <fmt/format.h>
 
 #include "cli/run/run_common.h"
@@ -31,7 +31,7 @@ int run_mnist(const RunOptions& options) {
   if (options.quick) use_a_tenth(data);
   const int epochs = options.epochs > 0 ? options.epochs : options.quick ? 1 : kEpochs;
   if (options.json)
-    say_source(data.source, data.drawn);
+    print_source(data.source, data.drawn);
   else
     fmt::print("{}\n{} training and {} test images\n{}\n", data.source, data.x_train.samples(), data.x_test.samples(), strategy.describe());
 
@@ -40,7 +40,7 @@ int run_mnist(const RunOptions& options) {
   const std::int64_t batch = global_batch(options, strategy, kBatchPerReplica);
   FitOptions fit;
   fit.batch_size(batch).seed(options.seed).validation(data.x_test, data.y_test);
-  take_up(options, model, data.x_train, data.y_train, batch, epochs, fit);
+  resume(options, model, data.x_train, data.y_train, batch, epochs, fit);
   return train(options, model, data.x_train, data.y_train, fit);
 }
 

@@ -17,7 +17,7 @@ namespace {
 enum Phase { kReplicate, kShard, kLocalGradients, kAllReduce, kUpdate, kBarrier };
 constexpr double kMib = 1024.0 * 1024.0;
 
-// Three digits that say something.
+// Three significant digits.
 std::string in_ms(double seconds) {
   const double ms = seconds * 1e3;
   return fmt::format("{:.{}f}", ms, ms >= 100 ? 0 : ms >= 10 ? 1 : ms >= 1 ? 2 : 3);
@@ -95,7 +95,7 @@ std::string table_of_work(const std::vector<ReplicaReport>& replicas) {
   if (replicas.empty()) return "";
   const std::int64_t steps = std::max<std::int64_t>(1, replicas.front().steps);
   std::string text = fmt::format("What the phases did in {} step{}, by replica\n", replicas.front().steps, steps == 1 ? "" : "s");
-  text += fmt::format("  {:>7}  {:>22}  {:>26}  {:>10}\n", "replica", "replicated to it", "the sum delivered, a step", "updates");
+  text += fmt::format("  {:>7}  {:>22}  {:>26}  {:>10}\n", "replica", "copied to it", "sum received in a step", "updates");
   for (const ReplicaReport& one : replicas) {
     const std::int64_t times = std::max<std::int64_t>(1, one.replications);
     const std::string copied = fmt::format("{}{} bytes", times > 1 ? fmt::format("{} x ", times) : "", one.replicated_bytes / times);
@@ -116,7 +116,7 @@ std::string json_of_work(const std::vector<ReplicaReport>& replicas) {
 std::string table_of_phases(const StepTimes& times) {
   if (times.steps == 0) return "";
   constexpr std::array<const char*, kPhases.size()> notes = {
-      "", "", "", "waited for; the rest is hidden by local gradients", "", "waiting for the others, and the host"};
+      "", "", "", "exposed; the rest overlaps local gradients", "", "waiting for other replicas and the host"};
   const auto steps = static_cast<double>(times.steps);
   std::string text = fmt::format("Where the time of a step went: {} ms, the mean of {} step{} on {} replica{}\n", in_ms(times.of_a_step()),
                                  times.steps, times.steps == 1 ? "" : "s", times.replicas, times.replicas == 1 ? "" : "s");
@@ -147,21 +147,19 @@ std::string what_next(const RunOptions& options, const StepTimes& times) {
   const std::string run = "lockstep run " + options.workload;
   std::vector<Hint> hints;
   if (times.replicas > 1 && times.share(kAllReduce) > kMuch)
-    hints.push_back(
-        {"lockstep project " + (options.workload == "cats-vs-dogs" ? std::string("mobilenet-v2") : options.workload) + " --machine 4xt4",
-         fmt::format("{:.0f} % of a step waits for gradients: how it would be on real machines", 100 * times.share(kAllReduce))});
+    hints.push_back({"lockstep project " + options.workload + " --machine 4xt4",
+                     fmt::format("models this step on four T4s; here {:.0f} % of it waits for gradients", 100 * times.share(kAllReduce))});
   if (times.replicas > 1 && times.share(kBarrier) > kMuch && !options.verbose)
     hints.push_back({run + " --verbose",
-                     fmt::format("{:.0f} % of a step waits at the barrier: for whom, replica by replica", 100 * times.share(kBarrier))});
-  if (options.trace.empty()) hints.push_back({run + " --trace step.html", "a page that plays the first steps as they happened"});
+                     fmt::format("prints each replica's times; {:.0f} % of a step waits at the barrier", 100 * times.share(kBarrier))});
+  if (options.trace.empty()) hints.push_back({run + " --trace step.html", "a page that replays the first steps"});
   if (options.save.empty()) {
-    hints.push_back({run + fmt::format(" --save {}.keras", options.workload), "keeps the trained model, for Keras too"});
+    hints.push_back({run + fmt::format(" --save {}.keras", options.workload), "saves the trained model; Keras reads it too"});
   } else if (options.workload != "reuters" && !options.save.ends_with(".weights.h5")) {
     hints.push_back({fmt::format("lockstep predict {} {}", options.save, options.workload == "mnist" ? "digit.png" : "photo.jpg"),
-                     "what the trained model sees in a picture of yours"});
+                     "classifies your own picture with the trained model"});
   }
-  hints.push_back(
-      {fmt::format("lockstep compare {} --gpus 1,2,4", options.workload), "the same work on one, two and four GPUs, side by side"});
+  hints.push_back({fmt::format("lockstep compare {} --gpus 1,2,4", options.workload), "trains the same model on one, two and four GPUs"});
   hints.push_back({"lockstep lesson 1", "build this yourself, lesson by lesson"});
   constexpr std::size_t kAtMost = 3;
   hints.resize(std::min(hints.size(), kAtMost));

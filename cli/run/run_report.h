@@ -1,4 +1,4 @@
-// What a training run says about itself: replica by replica while it goes on, and at its end where the time went and what to look at next.
+// The report of a training run: each replica after every epoch, and at the end the time by phase and what to try next.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace lockstep::cli {
 // A table after every epoch: samples, loss, milliseconds of a step by phase, memory. For --verbose.
 Callback print_replicas();
 
-// The mean over replicas of a run that took `training_seconds` (0: not known, as with a modelled clock), by phase and between the steps.
+// Means over the replicas of a run that took `training_seconds` (0: unknown, as with a modelled clock), by phase and between steps.
 struct StepTimes {
   std::array<double, kPhases.size()> seconds{};  // of all steps; replicate of the one time it happened
   double between = 0;                            // steps: data, callbacks, progress
   std::int64_t steps = 0;
   std::size_t replicas = 0;
 
-  double of_a_step() const;       // what one took, with what lies between
-  double share(int phase) const;  // of it
+  double of_a_step() const;       // the mean time of a step, with the time between steps
+  double share(int phase) const;  // of that time
 };
 StepTimes step_times(const std::vector<ReplicaReport>& replicas, double training_seconds);
 
-// What phases 1, 4 and 5 did for each replica, as the engine counted it.
+// What phases 1, 4 and 5 did for each replica, counted by the engine.
 std::string table_of_work(const std::vector<ReplicaReport>& replicas);
 std::string json_of_work(const std::vector<ReplicaReport>& replicas);
 std::string table_of_phases(const StepTimes& times);                       // lines of at most 80 columns

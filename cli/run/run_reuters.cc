@@ -1,4 +1,4 @@
-// Mirrored Reuters from end to end: newswires to one of 46 topics, with an embedding, two convolutions and Nadam.
+// Reuters from end to end: classifies newswires into 46 topics with an embedding, two convolutions and Nadam.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +14,8 @@ constexpr std::int64_t kSteps = 300;
 constexpr std::int64_t kGlobalBatch = 32;
 constexpr int kEpochs = 10;
 
-// The published program says from_logits=True although the model ends in a softmax. Keras warns and takes the scores behind the softmax,
-// and so do we.
+// The published program has from_logits=True although the model ends in a softmax. Keras warns and uses the scores before the softmax, and
+// so do we.
 Sequential make_model(const RunOptions& options) {
   Sequential model({Embedding(kVocabulary, 7), Conv1D(64, 5, "relu"), MaxPooling1D(2), Conv1D(32, 3, "relu"), MaxPooling1D(2), Flatten(),
                     Dense(46, "softmax")});
@@ -36,7 +36,7 @@ int run_reuters(const RunOptions& options) {
   const Array y_train = part(data.y_train), y_test = part(data.y_test);
   const Strategy strategy = make_strategy(options, [&] { return fingerprint({x_train, y_train, x_test, y_test}); });
   if (options.json)
-    say_source(data.source, false);
+    print_source(data.source, false);
   else
     fmt::print("{}\n{} training and {} test newswires\n{}\n", data.source, x_train.samples(), x_test.samples(), strategy.describe());
 
@@ -47,7 +47,7 @@ int run_reuters(const RunOptions& options) {
                                                            : kGlobalBatch;
   FitOptions fit;
   fit.batch_size(batch).seed(options.seed).validation(x_test, y_test);
-  take_up(options, model, x_train, y_train, batch, options.epochs > 0 ? options.epochs : options.quick ? 1 : kEpochs, fit);
+  resume(options, model, x_train, y_train, batch, options.epochs > 0 ? options.epochs : options.quick ? 1 : kEpochs, fit);
   TraceOptions trace;
   if (!options.trace.empty()) trace.class_names(reuters_label_names()).words(reuters_words()).samples(5);
   return train(options, model, x_train, y_train, fit, trace);

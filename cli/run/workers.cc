@@ -26,7 +26,7 @@ namespace lockstep::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kGraceSeconds = 15;  // for the others, once one has failed; less where they were to wait less anyway
+constexpr int kGraceSeconds = 15;  // for the others once one has failed; less where LOCKSTEP_DEADLINE is less
 
 int number_from(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
@@ -51,21 +51,21 @@ int free_port() {
 struct Child {
   int worker = 0;
   pid_t pid = -1;
-  int errors = -1;  // its stderr
-  int words = -1;   // what it is told: while the workers meet, that one of them has ended
+  int errors = -1;   // its stderr
+  int notices = -1;  // a socket: tells it, while the workers meet, that one of them has ended
   std::string line;
   bool ended = false;
 };
 
 Child start(int worker, int workers, int port, const std::string& secret, char** argv) {
-  std::array<int, 2> ends{}, words{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, words.data()) != 0)
+  std::array<int, 2> ends{}, notices{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, notices.data()) != 0)
     throw Error(std::string("--workers: ") + std::strerror(errno));
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) throw Error(std::string("--workers: can't start a process: ") + std::strerror(errno));
   if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);  // no worker outlives us
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // no worker outlives the launcher
     if (getppid() != parent) _exit(1);
     dup2(ends[1], 2);
     setenv("LOCKSTEP_WORKER", std::to_string(worker).c_str(), 1);
@@ -74,17 +74,17 @@ Child start(int worker, int workers, int port, const std::string& secret, char**
     setenv("LOCKSTEP_LOCAL_WORKERS", std::to_string(workers).c_str(), 1);
     setenv("LOCKSTEP_ADDRESS", ("127.0.0.1:" + std::to_string(port)).c_str(), 1);
     setenv("LOCKSTEP_SECRET", secret.c_str(), 1);
-    fcntl(words[1], F_SETFD, 0);
-    setenv("LOCKSTEP_LAUNCHER", std::to_string(words[1]).c_str(), 1);
-    setenv("NCCL_SOCKET_IFNAME", "lo", 1);  // all are here: no other machine has anything to say to them
+    fcntl(notices[1], F_SETFD, 0);
+    setenv("LOCKSTEP_LAUNCHER", std::to_string(notices[1]).c_str(), 1);
+    setenv("NCCL_SOCKET_IFNAME", "lo", 1);  // all workers are on this machine
     execv("/proc/self/exe", argv);
     fmt::print(stderr, "lockstep: can't start worker {}: {}\n", worker, std::strerror(errno));
     _exit(127);
   }
   close(ends[1]);
-  close(words[1]);
+  close(notices[1]);
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  return {worker, pid, ends[0], words[0], "", false};
+  return {worker, pid, ends[0], notices[0], "", false};
 }
 
 // Whole lines, each with the number of the worker it came from.
@@ -212,15 +212,15 @@ int launch_workers(int workers, char** argv) {
       pass_on_errors(child);
       child.ended = true;
       close(child.errors);
-      close(child.words);
+      close(child.notices);
       --left;
       const int its = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       const std::string what = WIFSIGNALED(status) ? fmt::format("worker {} was ended by signal {}", child.worker, WTERMSIG(status))
                                                    : fmt::format("worker {} has ended with exit code {}", child.worker, its);
       if (WIFSIGNALED(status)) fmt::print(stderr, "lockstep: {}\n", what);
       if (its == 0 || failed) continue;
-      for (const Child& other : children)  // those that wait for it to come need not wait for their deadline
-        if (!other.ended) send(other.words, what.data(), what.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      for (const Child& other : children)  // so that they need not wait for their deadline
+        if (!other.ended) send(other.notices, what.data(), what.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       failed = true;
       code = its;
       stop_at = Clock::now() + std::chrono::seconds(std::clamp(number_from("LOCKSTEP_DEADLINE", kGraceSeconds), 1, kGraceSeconds));

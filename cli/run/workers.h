@@ -9,26 +9,27 @@
 
 namespace lockstep::cli {
 
-// Which worker this process is, 0 when it is alone. Started by us, one by one or by mpirun.
+// The number of this worker, 0 in a run without workers. Workers are started by `--workers`, one by one, or by mpirun.
 int this_worker();
-// Among the workers on this machine: this one and how many there are.
+// This worker's number among those on this machine, and their count.
 struct LocalWorkers {
   int index = 0;
   int count = 1;
 };
 LocalWorkers local_workers();
 
-// Of every bit of the arrays; of the first pictures of a dataset, and how many there are.
+// A hash of the arrays' bytes; or of the first samples of a dataset, with its size.
 std::string fingerprint(const std::vector<Array>& arrays);
 std::string fingerprint(const Dataset& data);
 // What all workers of a run must have in common; `data` is a fingerprint.
 MultiWorkerMirroredStrategy::InCommon in_common(const RunOptions& options, const std::string& data);
 
-// What a worker other than the first does not do twice: it prints only errors, saves nothing and writes its trace beside.
+// A worker other than worker 0 prints only errors, saves no model, and writes its trace under its own name.
 void be_quiet_unless_first(RunOptions& options);
 
-// Runs this program `workers` times with the same words. Worker 0 speaks; what others say on stderr bears their number. Ends when all have
-// ended; when one fails the others are told, get a while to notice, and then are stopped. The first failure's code is ours.
+// Runs this program `workers` times with the same arguments. Only worker 0 prints; lines on stderr start with the worker's number. Returns
+// when all have ended. When one fails, the others are notified, have some seconds to end, and are then killed. Returns the first failure's
+// code.
 int launch_workers(int workers, char** argv);
 
 }  // namespace lockstep::cli

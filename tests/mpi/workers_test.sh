@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Several workers are one training run: the same weights as one process with as many GPUs, and the end of one is the end of all, in time and by
-# name. workers_test.sh PROGRAM same-weights | mpirun | killed | restarted | stopped. 77: not possible here.
+# Several workers are one training run: they get the same weights as one process with as many GPUs, and when one ends, all end before the deadline
+# and name it. workers_test.sh PROGRAM same-weights | mpirun | killed | restarted | stopped. 77: not possible here.
 set -euo pipefail
 program=$1
 folder=$(mktemp -d)
@@ -21,7 +21,7 @@ fail() {
 train=(run mnist --quick --json --batch-per-replica 256 --seed 3)
 checksum() { grep -o '"checksums": \[[^]]*\]' "$1"; }
 
-# Words of one process with two GPUs: epochs' means and the checksums of both replicas.
+# One process with two GPUs: prints means of the epochs and the checksums of both replicas.
 one_process() { "$program" "${train[@]}" --gpus 2 --all-reduce nccl >"$folder/one.log" 2>"$folder/one-errors.log"; }
 epochs() { grep '"epoch"' "$1"; }
 
@@ -43,7 +43,7 @@ worker() { # number
   return 1
 }
 
-# The same, once it has been busy for a while.
+# The same, once the worker has used some processor time.
 busy_worker() { # number
   local pid ticks
   for ((try = 0; try < 300; ++try)); do
@@ -58,7 +58,7 @@ busy_worker() { # number
   return 1
 }
 
-start() { # words
+start() { # arguments
   "$program" "$@" --workers 2 >"$folder/run.log" 2>"$folder/run-errors.log" &
   launcher=$!
 }
@@ -121,7 +121,7 @@ case $2 in
     grep -q 'worker 0\] .*rank 1' "$folder/run-errors.log" || fail 'worker 0 does not name rank 1'
     [[ $(newest_backup) == backup-0-[1-3]? ]] || fail "killed too late or too early: $(newest_backup)"
     "$program" "${with_backup[@]}" --workers 2 >"$folder/again.log" 2>"$folder/again-errors.log" || fail 'the restart'
-    grep -q '"taken_up_again": {"epoch": 1, "batch": [1-3][16]' "$folder/again.log" || fail 'the restart began anew'
+    grep -q '"resumed": {"epoch": 1, "batch": [1-3][16]' "$folder/again.log" || fail 'the restart did not continue from the backup'
     [[ $(checksum "$folder/one.log") == "$(checksum "$folder/again.log")" ]] ||
       fail "other weights: $(checksum "$folder/one.log") and $(checksum "$folder/again.log")"
     [[ ! -e $folder/backup ]] || fail 'the backup was not removed at the end'

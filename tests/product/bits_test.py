@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bits that must not depend on how a run is spread, or on when it happens.
+"""Results that must not depend on how a run is distributed, or on its timing.
 
 bits_test.py PROGRAM workers    the same weights from --gpus n, --workers n and --workers 2 --gpus n/2
 bits_test.py PROGRAM traces     the same bytes from six traces in the model clock, for --gpus n and --logical n
@@ -8,23 +8,17 @@ In small; LOCKSTEP_LONG=1: all workloads, 2 to 6 replicas (workers), 1 to 8 GPUs
 """
 import hashlib
 import os
-import subprocess
 import sys
 import tempfile
 
-from workers_support import checksums, environment, small_mnist, small_photos
+from support import checksums
+from workers_support import small_photos, start, worker_mnist
 
-PROGRAM = os.path.abspath(sys.argv[1])
 LONG = os.environ.get("LOCKSTEP_LONG") == "1"
 REUTERS = ["reuters", "--quick", "--batch", "96"]
 PHOTOS = ["cats-vs-dogs", "--image", "96", "--epochs", "1", "--batch", "12"]
 MNIST = ["mnist", "--epochs", "1", "--batch", "96"]
 TIMES = 6
-
-
-def run(words, data, **more):
-    return subprocess.Popen([PROGRAM, "run", *words, "--json"], env=environment(data, **more), stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
 
 
 def finish(process):
@@ -47,7 +41,7 @@ def workers(data):
     for words, replicas in cases:
         results = {}
         for way in ways_of(replicas):
-            sums = checksums(finish(run([*words, *way], data)))
+            sums = checksums(finish(start([*words, *way, "--json"], data)))
             assert len(sums) == replicas and len(set(sums)) == 1, (way, sums)
             results[" ".join(way)] = sums[0]
         same = len(set(results.values())) == 1
@@ -59,7 +53,7 @@ def workers(data):
 def trace_of(folder, words, data, which):
     """The runs of a case disturb each other, two at a time, with other numbers of threads."""
     path = os.path.join(folder, f"{which}.json")
-    return path, run([*words, "--clock", "model", "--trace", path, "--trace-steps", "6"], data, LOCKSTEP_SIM_WORKERS=str(1 + which % 3))
+    return path, start([*words, "--json", "--clock", "model", "--trace", path, "--trace-steps", "6"], data, LOCKSTEP_SIM_WORKERS=str(1 + which % 3))
 
 
 def traces(data):
@@ -88,7 +82,7 @@ def main():
         print("skipped: LOCKSTEP_DATA names no folder with reuters and cats_vs_dogs")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as data:
-        small_mnist(os.path.join(data, "mnist"))
+        worker_mnist(data)
         os.symlink(os.path.abspath(os.path.join(source, "reuters")), os.path.join(data, "reuters"))
         small_photos(os.path.join(data, "cats_vs_dogs"), os.path.join(source, "cats_vs_dogs"))
         cases, differ = {"workers": workers, "traces": traces}[sys.argv[2]](data)

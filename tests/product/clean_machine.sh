@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Proof that a clean machine is enough: a minimal Debian in a folder, a fresh clone inside, the two commands of the README, nothing else.
-# The first must leave a trained model and a trace. Its time is printed, by the wall and by all cores, and how long the built program
-# needs to its first step. After both, a second clone is only tested: its list of tests must be the same, or what ran before decides.
+# Shows that a clean machine is enough: makes a minimal Debian in a folder, a fresh clone inside, and runs the two commands of the README.
+# The first must leave a trained model and a trace. Prints its wall time and CPU time, and the time of the built program to its first step.
+# Then a second clone runs only the tests: its list of tests must be the same, so that it does not depend on what ran before.
 #
 #   tests/product/clean_machine.sh FOLDER [--work-tree] [--only run|test] [--ccache FOLDER] [--suite jammy --mirror URL --components main,universe]
 #
-# Needs root and debootstrap. FOLDER is made anew and removed before each run. --work-tree copies what is on disk instead of cloning
-# what is committed. --ccache lends the clean system a compiler's cache: packages and sources are as clean as without, but times of
-# building say nothing then. The package mirror, apt's settings (proxies, for one) and certificates of authorities are this machine's.
+# Needs root and debootstrap. FOLDER is removed and created before each run. --work-tree copies the work tree instead of cloning what is
+# committed. --ccache gives the clean system a compiler cache; then the times of building are meaningless. The package mirror, apt's
+# settings (such as proxies) and the certificates of authorities are this machine's.
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 die() { echo "clean_machine: $*" >&2; exit 1; }
 
-[[ $# -ge 1 && $1 != -* ]] || die 'which folder? tests/product/clean_machine.sh FOLDER'
+[[ $# -ge 1 && $1 != -* ]] || die 'the folder is missing: tests/product/clean_machine.sh FOLDER'
 mkdir -p "$(dirname "$1")"
 target=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 shift
@@ -25,7 +25,7 @@ while (($#)); do
     --components) components=$2; shift ;;
     --only) only=$2; shift ;;
     --ccache) cache=$(cd "$2" && pwd); shift ;;
-    *) die "what is $1?" ;;
+    *) die "unknown option $1" ;;
   esac
   shift
 done
@@ -61,7 +61,7 @@ clone() {
 }
 clone
 
-# Mounts live in a namespace of their own: nothing is left behind, whatever happens.
+# Mounts are made in a separate namespace, so that none is left behind.
 # shellcheck disable=SC2016  # expanded by the inner shell
 inside() {
   unshare --mount --pid --fork -- bash -c '

@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
-"""Every option of every command gets a bad value: one line that says what would be right, exit code 2, nothing written.
+"""Gives every option of every command a bad value: the program prints one line that says what would be right, exits with 2 and writes nothing.
 
 An option that `--help` shows and this table does not know is a failure, so none can be added without its bad values.
 """
-import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 
-PROGRAM = os.path.abspath(sys.argv[1])
+from support import check, finish, run
 
-# command -> (words that are right, {option: [(bad value, what the line must say)]}). None: a switch, which takes no value.
+# command -> (valid arguments, {option: [(bad value, part of the message)]}). None: a switch, which takes no value.
 WHOLE = "is not a whole number from"
 RUN = {
     "--gpus": [("0", WHOLE), ("two", WHOLE), ("65", WHOLE), ("1.5", WHOLE)],
@@ -65,27 +62,27 @@ COMMANDS = {
         "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None}),
     "trace": (["a_file"], {}),
 }
-# Words that are wrong in other ways.
+# Arguments that are wrong in other ways.
 OTHER = [
     ([], "a command is missing"),
     (["rnu"], "did you mean run?"),
     (["notebok"], "did you mean notebook?"),
-    (["bundle"], "is for the script in the sources: ./lockstep bundle"),
+    (["bundle"], "is a command of the script in the sources: ./lockstep bundle"),
     (["run"], "workload is required"),
     (["run", "minst"], "did you mean mnist?"),
     (["run", "mnist", "--epoch", "3"], "did you mean --epochs?"),
     (["run", "mnist", "--epochs"], "--epochs needs a value"),
-    (["run", "mnist", "reuters"], "is not known"),
-    (["run", "mnist", "--gpus", "2", "--logical", "2"], "can't be together with"),
+    (["run", "mnist", "reuters"], "is not an option of this command"),
+    (["run", "mnist", "--gpus", "2", "--logical", "2"], "can't be combined with"),
     (["run", "mnist", "--memory-limit", "100"], "only for --logical"),
-    (["run", "mnist", "--batch", "8", "--batch-per-replica", "4"], "can't be together with"),
+    (["run", "mnist", "--batch", "8", "--batch-per-replica", "4"], "can't be combined with"),
     (["predict", "nothing.h5", "nothing.png"], "there is no file"),
     (["lesson", "four"], WHOLE),
-    (["lesson", "4", "--all"], "can't be together with"),
+    (["lesson", "4", "--all"], "can't be combined with"),
     (["lesson", "--hint"], "is only for number"),
     (["trace", "nothing.html"], "there is no file"),
     (["run", "mnist", "--trace-steps", "3"], "only for --trace"),
-    (["run", "mnist", "--verbose", "--json"], "can't be together with"),
+    (["run", "mnist", "--verbose", "--json"], "can't be combined with"),
     (["run", "mnist", "--alpha", "1"], "--alpha is only for cats-vs-dogs"),
     (["run", "reuters", "--image", "64"], "--image is only for cats-vs-dogs"),
     (["run", "mnist", "--as-published"], "--as-published is only for cats-vs-dogs"),
@@ -95,7 +92,7 @@ OTHER = [
     (["run", "mnist", "--workers", "2", "--strategy", "mirrored"], "--strategy mirrored is for one process"),
     (["run", "mnist", "--workers", "2", "--logical", "2"], "--logical splits a GPU of one process"),
     (["run", "mnist", "--save", "pipe.keras"], "is a pipe or a device"),
-    (["run", "mnist", "--save", "dangling.keras"], "is a link to 'nowhere/m.keras', which is not there"),
+    (["run", "mnist", "--save", "dangling.keras"], "is a link to 'nowhere/m.keras', which does not exist"),
     (["run", "mnist", "--trace", "pipe.html"], "is a pipe or a device"),
     (["run", "mnist", "--load", "pipe.keras"], "is a pipe or a device"),
     (["predict", "pipe.keras", "picture.png"], "is a pipe or a device"),
@@ -104,13 +101,6 @@ OTHER = [
     (["--version=3"], "--version is a switch"),
     (["run", "--help=3"], "--help is a switch"),
 ]
-
-failures = []
-
-
-def run(words, folder):
-    environment = dict(os.environ, LOCKSTEP_OFFLINE="1")
-    return subprocess.run([PROGRAM, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
 def expect_refusal(words, sentence):
@@ -121,7 +111,7 @@ def expect_refusal(words, sentence):
             os.mkfifo(os.path.join(folder, name))
         os.symlink("nowhere/m.keras", os.path.join(folder, "dangling.keras"))
         before = sorted(os.listdir(folder))
-        result = run(words, folder)
+        result = run(*words, folder=folder)
         lines = result.stderr.splitlines()
         problems = []
         if result.returncode != 2:
@@ -133,29 +123,28 @@ def expect_refusal(words, sentence):
         if sorted(os.listdir(folder)) != before:
             problems.append("files were written")
         if problems:
-            failures.append(f"{' '.join(words)}: " + "; ".join(problems))
+            check(False, f"{' '.join(words)}: " + "; ".join(problems))
 
 
 def options_shown(command):
-    text = run([command, "--help"], ".").stdout
+    text = run(command, "--help").stdout
     return set(re.findall(r"^  (--[a-z-]+)", text, re.MULTILINE))
 
 
 def commands_shown():
-    text = run(["--help"], ".").stdout
+    text = run("--help").stdout
     return re.findall(r"^  ([a-z]+) ", text[text.index("Subcommands:"):text.index("Examples:")], re.MULTILINE)
 
 
 checked = 0
 for name in commands_shown():
-    if name not in COMMANDS:
-        failures.append(f"the command {name} is not in this test's table")
+    check(name in COMMANDS, f"the command {name} is in this test's table")
 for name, (right, options) in COMMANDS.items():
     for option in options_shown(name) - set(options):
-        failures.append(f"{name} {option} is not in this test's table")
-    expect_refusal([name, *right, "--no-such-option"], "is not known")
+        check(False, f"{name} {option} is in this test's table")
+    expect_refusal([name, *right, "--no-such-option"], "is not an option of this command")
     for option, values in options.items():
-        if values is None:  # a switch: no value is a good one, not even yes or no
+        if values is None:  # a switch takes no value at all
             for value in ("3", "true", "false", "0", ""):
                 expect_refusal([name, *right, f"{option}={value}"], f"{option} is a switch and takes no value")
                 checked += 1
@@ -168,7 +157,5 @@ for words, sentence in OTHER:
     expect_refusal(words, sentence)
     checked += 1
 
-for line in failures:
-    print("FAILED:", line)
-print(json.dumps({"bad values tried": checked, "failures": len(failures)}))
-sys.exit(1 if failures else 0)
+print(f"{checked} bad values tried")
+finish()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Ends of runs: signals save, a GPU that hangs is named in time, output that can't be written is an error, mistakes are sentences.
+"""How runs end: a signal saves the model, a GPU that hangs is reported before the deadline, output that can't be written is an error, a mistake
+is one sentence.
 
 ends_test.py PROGRAM
 """
@@ -29,7 +30,7 @@ def signals(folder, data):
         check(process.returncode == 128 + which, f"{name}: ends with code {128 + which} (got {process.returncode}) {errors.strip()}")
         check(f"Stopped by {'Ctrl-C' if which == signal.SIGINT else name}" in rest and f"Saved {file}" in rest, f"{name}: says that and where it saved")
         more = run("run", "mnist", "--epochs", "1", "--batch", "64", "--load", file, folder=folder, data=data)
-        check(more.returncode == 0 and "begins anew" not in more.stdout, f"{name}: the file goes on where it was")
+        check(more.returncode == 0 and "starts over" not in more.stdout, f"{name}: training continues from the file")
     # Ctrl-C in a terminal reaches the workers twice: from the terminal, and from the process that started them.
     process = subprocess.Popen([PROGRAM, "run", "mnist", "--workers", "2", "--epochs", "100000", "--save", "w.keras"], cwd=folder, env=environment(data),
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
@@ -39,7 +40,7 @@ def signals(folder, data):
     os.killpg(process.pid, signal.SIGINT)
     rest, _ = process.communicate(timeout=DEADLINE)
     check(process.returncode == 130 and "Saved w.keras" in rest, f"Ctrl-C with --workers: saves (code {process.returncode}) {rest[:80]}")
-    # A terminal that is closed: SIGHUP, and nothing can be printed any more.
+    # A closed terminal: SIGHUP, and nothing can be printed.
     child, master = pty.fork()
     if child == 0:
         os.chdir(folder)
@@ -93,7 +94,7 @@ def numbers_that_are_none(folder, data):
         pixels = bytes([128]) * (28 * 28 * 3)
         file.write(b"BM" + (54 + len(pixels)).to_bytes(4, "little") + bytes(4) + (54).to_bytes(4, "little") + (40).to_bytes(4, "little") +
                    (28).to_bytes(4, "little") * 2 + b"\1\0\x18\0" + bytes(24) + pixels)
-    expect_sentence(run("predict", "nan.h5", "grey.bmp", folder=folder), "predict with weights that are NaN", "nan.h5 answers with a NaN")
+    expect_sentence(run("predict", "nan.h5", "grey.bmp", folder=folder), "predict with weights that are NaN", "nan.h5 gives NaN")
 
 
 def sentences(folder, data):

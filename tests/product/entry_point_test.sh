@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016  # the stand-ins expand their own variables
-# ./lockstep itself, in a tree of stand-ins: what it builds and when, which preset it picks, what it passes on, what it says.
+# ./lockstep in a tree of stand-ins for its tools: what it builds and when, which preset it picks, which arguments it passes on, what it prints.
 set -euo pipefail
 script=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/lockstep
 tree=$(mktemp -d)
@@ -13,7 +13,7 @@ cp -r "${script%/*}/scripts" "$tree/scripts"
 touch -d '1 hour ago' "$tree"/{CMakeLists.txt,CMakePresets.json,engine/nn/layer.cc,scripts/*.sh} "$tree"/{cmake,cli,common,engine,engine/nn,simulator}
 
 stand_in() { printf '#!/bin/bash\n%s\n' "$2" >"$tree/bin/$1" && chmod 755 "$tree/bin/$1"; }
-# Configuring makes build.ninja; building makes a program that prints its words, one a line.
+# Configuring makes build.ninja; building makes a program that prints its arguments, one in each line.
 stand_in cmake 'echo "cmake $*" >>"$LOG"; mkdir -p "build/$2" && touch "build/$2/build.ninja"'
 stand_in ninja 'echo "ninja $3" >>"$LOG"; mkdir -p "$2/cli"; printf "#!/bin/bash\nprintf \"%%s\\\\n\" \"${2##*/}\" \"\$@\"\n" >"$2/cli/lockstep"; chmod +x "$2/cli/lockstep"
 echo "[1/2] one"; echo "a warning"; echo "[2/2] two"'
@@ -37,14 +37,14 @@ expect() {  # what, wanted, got
   fi
 }
 lockstep() { : >"$LOG"; "$tree/lockstep" "$@" 2>"$tree/stderr" </dev/null; }
-# A toolkit in /usr/local/cuda of the machine this runs on must not decide: sim is asked for where it matters.
+# This machine may have a toolkit in /usr/local/cuda, so tests that depend on the preset ask for sim.
 sim() { LOCKSTEP_PRESET=sim lockstep "$@"; }
 
-expect 'the first run configures, builds and passes every word on' $'sim\nrun\nmnist\n--title\ntwo words' "$(sim run mnist --title 'two words')"
+expect 'the first run configures, builds and passes on every argument' $'sim\nrun\nmnist\n--title\ntwo words' "$(sim run mnist --title 'two words')"
 expect 'it built just the program' $'cmake --preset sim\nninja lockstep' "$(cat "$LOG")"
 sim run mnist >"$tree/out"
 expect 'a second run builds nothing' '' "$(cat "$LOG")"
-expect 'and says nothing of its own' '' "$(cat "$tree/stderr")"
+expect 'and prints nothing' '' "$(cat "$tree/stderr")"
 touch "$tree/engine/nn/layer.cc"
 sim run mnist >"$tree/out"
 expect 'a changed source is built' 'ninja lockstep' "$(cat "$LOG")"
@@ -130,7 +130,7 @@ expect 'and shows why' 'CMake Error: Could NOT find fmt' "$(grep 'Could NOT' "$t
 stand_in ninja 'echo "error: no"; exit 3'
 lockstep test >"$tree/out" && status=0 || status=$?
 expect 'a build that fails fails the tests, and none is run' '3 ' "$status $(cat "$LOG")"
-expect 'the compiler is heard' 'error: no' "$(cat "$tree/out")"
+expect 'the output of the compiler is shown' 'error: no' "$(cat "$tree/out")"
 sleep 0.05
 touch "$tree/engine/nn/layer.cc"
 for attempt in first second; do

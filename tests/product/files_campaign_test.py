@@ -56,7 +56,7 @@ def mutants(folder):
 
 
 def kills(folder):
-    """The same command again and again, killed at some moment of it, until it has ended: the bits of a run that was left alone."""
+    """The same command, killed at random moments and started again until it ends: it must get the bits of an undisturbed run."""
     data = small_mnist(os.path.join(folder, "data"), 1500)
     words = ["run", "mnist", "--logical", "1", "--batch", "50", "--json"]
     twice = [*words, "--epochs", "2"]

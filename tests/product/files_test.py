@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Disk full, no permission, half a data file: one sentence each, and the old file whole.
+"""A full disk, a read-only disk, half a data file: one sentence each, and the old file stays whole.
 
 files_test.py PROGRAM; exit code 77 where no small file system can be mounted (it takes a user namespace).
 """
@@ -55,7 +55,7 @@ def inside_namespace():
     expect_sentence(run(*words, "--save", os.path.join(small, "model.keras"), data=data), "disk full, with a backup", "No space left")
     check(os.path.exists(os.path.join(backup, "training.json")), "disk full: the backup is still there")
     again = run(*words, "--save", "saved.keras", folder=os.path.dirname(backup), data=data)
-    check(again.returncode == 0 and '"taken_up_again": {"epoch": 3' in again.stdout, "the same command with room on the disk only saves")
+    check(again.returncode == 0 and '"resumed": {"epoch": 3' in again.stdout, "the same command with room on the disk only saves")
     check(os.path.exists(os.path.join(os.path.dirname(backup), "saved.keras")) and not os.path.exists(backup), "then the backup goes")
     for path in (os.path.join(fixed, "other.keras"), "/proc/m.keras"):
         refused = run("run", "mnist", "--quick", "--save", path, data=data)
@@ -86,7 +86,7 @@ def half_a_data_file():
 
 
 def left_behind():
-    """What a killed process left of its own goes with the next save; what only looks like it stays."""
+    """The next save removes the unfinished file of a killed process, and no other file."""
     with tempfile.TemporaryDirectory() as folder:
         for name in ("model.keras.unfinished-abc123", "model.keras.backup", "other.keras.unfinished-abc123", "model.keras.unfinished-long-name"):
             open(os.path.join(folder, name), "w", encoding="ascii").close()
@@ -96,7 +96,7 @@ def left_behind():
 
 
 def bombs():
-    """Small files that unpack to a lot: refused before they do."""
+    """Small files that unpack to large ones are refused before they are unpacked."""
     with tempfile.TemporaryDirectory() as folder:
         with zipfile.ZipFile(os.path.join(folder, "bomb.keras"), "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("metadata.json", "{}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kernels compiled for x86-64-v2, v3 and v4 train to the same bits: kernel_levels_test.py PROGRAM LIBRARY.
 
-Widths of vectors and numbers of registers differ between the levels, what is computed must not. Each level that this processor can run is
+The levels differ in the width of vectors and the number of registers, but not in results. Each level that this processor can run is
 loaded in place of the one that the loader would pick; matrix products and oneDNN's convolutions are the same for all. Exit code 77: there is
 only one level here, or no data (LOCKSTEP_DATA).
 """

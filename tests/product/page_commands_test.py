@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs the commands of the README and of the pages in docs/, as they stand: fenced blocks of `sh`, and inline code that begins with
-`./lockstep` or `lockstep`. (Blocks of C++ are compiled by tests/CMakeLists.txt.)
+`./lockstep` or `lockstep`. (Blocks of C++ are compiled by tests/CMakeLists.txt.) Links to files must point to one.
 
 page_commands_test.py PROGRAM [PAGE ...]
 
-Training runs get --quick where they have no shorter way of their own; the bare name of a command gets --help. What is not run here is run by
-the test that ELSEWHERE names beside it, which must exist, or can't be run on this machine (AWAY). A line that is none of these is a
-failure, and so is an entry that no page needs any more.
+Training runs get --quick unless they are short already; the bare name of a command gets --help. A command that is not run here is run by the test
+that OTHER_TESTS names, which must exist, or can't be run on this machine (OTHER_MACHINES). A command that is none of these is a failure, and so
+is an entry that no page uses.
 """
 import glob
 import os
@@ -20,7 +20,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 PROGRAM = os.path.abspath(sys.argv[1])
 PAGES = sys.argv[2:] or ["README.md", "CONTRIBUTING.md", *sorted(glob.glob("docs/**/*.md", root_dir=ROOT, recursive=True))]
 
-ELSEWHERE = {  # command: the test that runs it
+OTHER_TESTS = {  # command: the test that runs it
     r"lockstep test\b": "product.entry_point",  # in a tree of stand-ins; for real it is what runs this
     r"lockstep format$": "product.style_format",  # with --check, so that no source is changed
     r"lockstep bundle\b": "notebooks.bundle",
@@ -33,11 +33,11 @@ ELSEWHERE = {  # command: the test that runs it
     r"--feature-extraction": "CatsVsDogsTraining.FeatureExtractionIsNearlyAlwaysRight",
     r"lockstep run cats-vs-dogs$": "browser.trace_page",  # with --quick; whole epochs: CatsVsDogsTraining.LearnsFromScratch
 }
-AWAY = {  # command: what it takes
+OTHER_MACHINES = {  # command: what it takes
     r"LOCKSTEP_PRESET=cuda": "a GPU; product.same_kernels_in_sim_and_cuda looks at what was built for it",
     r"^(nsys|compute-sanitizer)\b": "a GPU",
     r"lockstep bench --peers\b": "some 4 GB of other frameworks",
-    r" \.\.\. |--seed n$": "a word in place of the dots",
+    r" \.\.\. |--seed n$": "an argument in place of the dots",
 }
 
 
@@ -55,8 +55,14 @@ def commands_of(page):
     return found
 
 
+def broken_links(page):
+    text = open(os.path.join(ROOT, page), encoding="utf-8").read()
+    links = re.findall(r"\]\(([^)#\s]+)", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
+    return [link for link in links if "://" not in link and not os.path.exists(os.path.join(ROOT, os.path.dirname(page), link))]
+
+
 def prepared(words):
-    """What is run: never longer than need be."""
+    """The arguments with which a command is run: as short as possible."""
     if len(words) == 1:
         return [*words, "--help"]
     if "run" in words and "--quick" not in words and "--help" not in words and "--epochs" not in words:
@@ -74,21 +80,22 @@ def known_tests():
     return None if any(name.endswith("_NOT_BUILT") for name in names) else names
 
 
-done, elsewhere, away, failures, used = set(), 0, 0, [], set()
+done, left, away, failures, used = set(), 0, 0, [], set()
 tests = known_tests()
-for pattern, test in ELSEWHERE.items():
+for pattern, test in OTHER_TESTS.items():
     if tests is None or (test.startswith("notebooks.") and "notebooks.kernel" not in tests):  # without clang there is no kernel
         continue
     if test not in tests:
-        failures.append(f"ELSEWHERE: there is no test {test}")
+        failures.append(f"OTHER_TESTS: there is no test {test}")
 with tempfile.TemporaryDirectory() as folder:
     for page in PAGES:
+        failures += [f"{page}: the link to {link} leads nowhere" for link in broken_links(page)]
         for command in commands_of(page):
-            other = [pattern for pattern in (*ELSEWHERE, *AWAY) if re.search(pattern, command)]
+            other = [pattern for pattern in (*OTHER_TESTS, *OTHER_MACHINES) if re.search(pattern, command)]
             if other:
                 used.add(other[0])
-                elsewhere += other[0] in ELSEWHERE
-                away += other[0] in AWAY
+                left += other[0] in OTHER_TESTS
+                away += other[0] in OTHER_MACHINES
                 continue
             if command in done:
                 continue
@@ -99,7 +106,7 @@ with tempfile.TemporaryDirectory() as folder:
                 name, value = words.pop(0).split("=", 1)
                 environment[name] = value
             if not words or os.path.basename(words[0]) != "lockstep":
-                failures.append(f"{page}: '{command}' is neither ours nor in ELSEWHERE or AWAY")
+                failures.append(f"{page}: '{command}' is neither ours nor in OTHER_TESTS or OTHER_MACHINES")
                 continue
             words = [PROGRAM, *prepared(words[1:])]
             result = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False)
@@ -109,13 +116,13 @@ with tempfile.TemporaryDirectory() as folder:
             print(f"{'ok    ' if result.returncode == 0 else 'FAILED'} {page}: {command}", flush=True)
             if result.returncode != 0:
                 failures.append(f"{page}: '{command}' ended with {result.returncode}: {result.stderr.strip()[-500:]}")
-            for number, word in enumerate(words):  # what it was told to write is there
+            for number, word in enumerate(words):  # the file it writes must exist
                 if word in ("--save", "--trace") and result.returncode == 0 and not os.path.getsize(os.path.join(folder, words[number + 1])):
                     failures.append(f"{page}: '{command}' wrote no {words[number + 1]}")
 if len(sys.argv) == 2:
-    for pattern in {*ELSEWHERE, *AWAY} - used:
+    for pattern in {*OTHER_TESTS, *OTHER_MACHINES} - used:
         failures.append(f"no page has a command for {pattern!r} any more")
 for failure in failures:
     print("FAILED", failure)
-print(f"{len(done)} commands run, {elsewhere} left to other tests, {away} for other machines, {len(failures)} failures")
+print(f"{len(done)} commands run, {left} left to other tests, {away} for other machines, {len(failures)} failures")
 sys.exit(1 if failures else 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A saved model or a backup is taken up where it was left, or it is said why not: other samples, batches, seed or data.
+"""Training continues where a saved model or a backup left it, or the program prints why not: other samples, batch size, seed or data.
 
 saved_state_test.py PROGRAM
 """
@@ -8,17 +8,13 @@ import os
 import shutil
 import tempfile
 
-from support import check, environment, expect_sentence, finish, run, small_mnist, start, wait_for
+from support import check, expect_sentence, finish, lines_of, run, small_mnist, start, wait_for
 
 TRAIN = ["run", "mnist", "--logical", "2", "--json"]
 
 
-def lines_of(result):
-    return [json.loads(line) for line in result.stdout.splitlines()]
-
-
 def find(result, key):
-    return next((line[key] for line in lines_of(result) if key in line), None)
+    return next((line[key] for line in lines_of(result.stdout) if key in line), None)
 
 
 def loaded_models(folder, data):
@@ -28,31 +24,31 @@ def loaded_models(folder, data):
     for form in ("q.keras", "q.h5", "q.weights.h5"):
         run(*TRAIN, "--epochs", "1", "--batch", "128", "--save", form, folder=folder, data=data)
         more = run(*TRAIN, "--epochs", "1", "--batch", "128", "--load", form, folder=folder, data=data)
-        check(find(more, "begins_anew") is None and find(more, "summary")["checksums"] == two["checksums"],
-              f"{form}: with the same words it goes on to the bits of two epochs")
+        check(find(more, "restarted") is None and find(more, "summary")["checksums"] == two["checksums"],
+              f"{form}: with the same options it continues to the bits of two epochs")
     for words, part in ((["--batch", "100"], "batches of 128 samples (now 100)"), (["--batch", "128", "--seed", "4"], "seed 0 (now 4)"),
                         (["--batch", "128", "--quick"], "600 samples in an epoch (now 60)")):
         other = run(*TRAIN, "--epochs", "1", "--load", "q.keras", *words, folder=folder, data=data)
-        said, summary = find(other, "begins_anew"), find(other, "summary")
+        said, summary = find(other, "restarted"), find(other, "summary")
         check(other.returncode == 0 and said is not None and part in said["why"], f"--load with {words}: says '{part}': {said}")
         check(summary is not None and summary["steps"] == (1 if "--quick" in words else 6 if "100" in words else 5), f"--load with {words}: trains a whole epoch")
     other = run(*TRAIN, "--epochs", "1", "--load", "q.keras", "--batch", "128", folder=folder, data=small_mnist(folder + "/other", 600, seed=2))
-    check("other data" in (find(other, "begins_anew") or {"why": ""})["why"], "--load with other pictures: says so")
+    check("other data" in (find(other, "restarted") or {"why": ""})["why"], "--load with other pictures: says so")
     text = run("run", "mnist", "--logical", "2", "--epochs", "1", "--load", "q.keras", "--batch", "126", folder=folder, data=data)
-    check("epoch 2 begins anew." in text.stdout, "without --json it is a sentence")
+    check("epoch 2 starts over." in text.stdout, "without --json it is a sentence")
 
-    # A file of an older version, or of Keras, has no such words: after part of an epoch it begins one and says so.
+    # A file of an older version, or of Keras, does not record its position: after part of an epoch, training starts a new one and prints that.
     with open(os.path.join(folder, "q.h5"), "rb") as file:
         image = file.read()
     check(image.count(b"lockstep_training_place") == 1, "the place is named in the file once")
     with open(os.path.join(folder, "old.h5"), "wb") as file:
         file.write(image.replace(b"lockstep_training_place", b"lockstep_training_xxxxx"))
     old = run(*TRAIN, "--epochs", "1", "--load", "old.h5", "--batch", "128", folder=folder, data=data)
-    check(find(old, "begins_anew") is None and find(old, "summary")["checksums"] == two["checksums"], "an older file goes on after whole epochs")
+    check(find(old, "restarted") is None and find(old, "summary")["checksums"] == two["checksums"], "an older file goes on after whole epochs")
     old = run(*TRAIN, "--epochs", "1", "--load", "old.h5", "--batch", "126", "--quick", folder=folder, data=data)
     check(old.returncode == 0 and find(old, "summary")["steps"] == 1, "an older file never skips batches it can't know of")
     old = run(*TRAIN, "--epochs", "1", "--load", "old.h5", "--batch", "200", folder=folder, data=data)
-    check("does not say how far" in (find(old, "begins_anew") or {"why": ""})["why"], "an older file: says that it begins an epoch")
+    check("does not record its position" in (find(old, "restarted") or {"why": ""})["why"], "an older file: says that it begins an epoch")
 
 
 def learning_rate(folder, data):
@@ -94,7 +90,7 @@ def backups(folder, data):
     with open(pointer, "w", encoding="utf8") as file:
         json.dump(state, file)
     older = run(*words, "--epochs", "2", folder=folder, data=data)
-    check(older.returncode == 0 and find(older, "taken_up_again") == {"epoch": 1, "batch": 5}, f"a backup of an older version goes on {older.stderr}")
+    check(older.returncode == 0 and find(older, "resumed") == {"epoch": 1, "batch": 5}, f"a backup of an older version goes on {older.stderr}")
     shutil.rmtree(os.path.join(folder, "b"), ignore_errors=True)
     shutil.copytree(os.path.join(folder, "kept"), os.path.join(folder, "b"))
     state["batch"] = 307
@@ -111,7 +107,6 @@ def few_images(folder):
 
 with tempfile.TemporaryDirectory() as where:
     samples = small_mnist(where + "/data", 600)
-    environment(samples)
     loaded_models(where, samples)
     learning_rate(where, samples)
     backups(where, samples)

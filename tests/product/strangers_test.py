@@ -14,9 +14,9 @@ import tempfile
 import threading
 import time
 
-from workers_support import CHALLENGE, GREETING, checksums, free_port, greet, listening_ports, receive, small_mnist, start_worker
+from support import checksums
+from workers_support import CHALLENGE, GREETING, free_port, greet, listening_ports, receive, start_worker, worker_mnist
 
-PROGRAM = os.path.abspath(sys.argv[1])
 STRANGERS = int(os.environ.get("LOCKSTEP_STRANGERS", "50"))
 TRAIN = ["mnist", "--json", "--epochs", "25", "--batch", "96"]
 LONGEST = 300
@@ -40,7 +40,7 @@ def silence(line, _port):
 
 def hold(line, _port):
     line.settimeout(20)
-    receive(line, 1 << 20)  # until the other end has enough of it
+    receive(line, 1 << 20)  # until the other end closes the connection
 
 
 def wrong_secret(line, _port):
@@ -87,12 +87,12 @@ def visit(kind, port, tally):
 
 def start_run(data):
     port = free_port()
-    return port, start_worker(PROGRAM, TRAIN, data, 0, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=120)
+    return port, start_worker(TRAIN, data, 0, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=120)
 
 
 def undisturbed(data):
     port, first = start_run(data)
-    second = start_worker(PROGRAM, TRAIN, data, 1, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=120)
+    second = start_worker(TRAIN, data, 1, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=120)
     out, errors = first.communicate(timeout=LONGEST)
     second.communicate(timeout=LONGEST)
     assert first.returncode == 0 and second.returncode == 0, errors
@@ -103,7 +103,7 @@ def record_a_greeting(data):
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        worker = start_worker(PROGRAM, TRAIN, data, 1, 2, f"127.0.0.1:{listener.getsockname()[1]}", LOCKSTEP_DEADLINE=60)
+        worker = start_worker(TRAIN, data, 1, 2, f"127.0.0.1:{listener.getsockname()[1]}", LOCKSTEP_DEADLINE=60)
         line, _ = listener.accept()
         with line:
             line.sendall(struct.pack(CHALLENGE, 0x4c535710, 0, os.urandom(16)))
@@ -115,7 +115,7 @@ def record_a_greeting(data):
 
 def main():
     with tempfile.TemporaryDirectory() as data:
-        small_mnist(os.path.join(data, "mnist"))
+        worker_mnist(data)
         alone = undisturbed(data)
         record_a_greeting(data)
         runs, threads, tally = [], [], []
@@ -136,7 +136,7 @@ def main():
             send(KINDS[i % len(KINDS)], runs[i % 2]["port"])
         time.sleep(1)
         for run in runs:
-            run["second"] = start_worker(PROGRAM, TRAIN, data, 1, 2, f"127.0.0.1:{run['port']}", LOCKSTEP_DEADLINE=120)
+            run["second"] = start_worker(TRAIN, data, 1, 2, f"127.0.0.1:{run['port']}", LOCKSTEP_DEADLINE=120)
         # The others come to the ports on which NCCL listens, in all four processes.
         sent, end = 0, time.monotonic() + 120
         while sent < STRANGERS - before and time.monotonic() < end:
@@ -166,10 +166,10 @@ def main():
         for thread in threads:
             thread.join()
     counts = {kind.__name__: tally.count(kind.__name__) for kind in KINDS}
-    print(f"{len(tally)} strangers of {STRANGERS} were heard: {counts}; failures: {failures}")
+    print(f"{len(tally)} strangers of {STRANGERS} were connected: {counts}; failures: {failures}")
     enough = len(tally) >= STRANGERS * 9 // 10
     if not enough:
-        print("FAILED: too few strangers came through to say anything")
+        print("FAILED: too few strangers were connected for a result")
     sys.exit(failures != 0 or not enough)
 
 

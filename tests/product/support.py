@@ -1,4 +1,5 @@
-"""What the tests of the program share: checks that are counted, runs of the program, and a small MNIST."""
+"""Shared by the tests of the program: checks that are counted, runs of the program, and a small MNIST."""
+import json
 import os
 import random
 import resource
@@ -8,7 +9,7 @@ import sys
 import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
-DEADLINE = 240  # of what should take seconds: a hang, not slowness
+DEADLINE = 240  # for what should take seconds: only a hang takes longer
 failures = []
 
 
@@ -23,6 +24,16 @@ def environment(data="/nowhere", home="/nowhere", **more):
     variables = dict(os.environ, LOCKSTEP_OFFLINE="1", LOCKSTEP_DATA=data, HOME=home, **more)
     variables.pop("XDG_CACHE_HOME", None)
     return variables
+
+
+def lines_of(text):
+    """What a run with --json printed."""
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def checksums(text):
+    """Of the replicas, from the output of a run with --json."""
+    return next((line["summary"]["checksums"] for line in lines_of(text) if "summary" in line), [])
 
 
 def run(*words, folder=".", data="/nowhere", **more):
@@ -69,7 +80,7 @@ def wait_for(condition, what):
         if condition():
             return True
         time.sleep(0.01)
-    return check(False, f"waited in vain for {what}")
+    return check(False, f"waited for {what} until the deadline")
 
 
 def finish():

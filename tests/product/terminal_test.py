@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""The program in a terminal of 20 columns, in one that is dumb, in tmux at 80 and 120 columns, in a pipe, and ended by Ctrl-C: what people see, and what is saved.
+"""The program in a terminal of 20 columns, in a dumb one, in tmux at 80 and 120 columns, in a pipe, and ended by Ctrl-C: its output, and the saved model.
 
 terminal_test.py PROGRAM; exit code 77 when there is no tmux.
 """
 import fcntl
-import json
 import os
 import re
 import shutil
@@ -15,15 +14,7 @@ import tempfile
 import termios
 import time
 
-PROGRAM = os.path.abspath(sys.argv[1])
-DEADLINE = 240
-failures = []
-
-
-def check(good, sentence):
-    print("ok    " if good else "FAILED", sentence)
-    if not good:
-        failures.append(sentence)
+from support import DEADLINE, PROGRAM, check, failures, finish
 
 
 class Terminal:
@@ -156,5 +147,4 @@ with tempfile.TemporaryDirectory() as where:
     in_a_pipe(where)
     ctrl_c_saves(where, "--save kept.keras", "kept.keras")
     ctrl_c_saves(where, "", "mnist-interrupted.keras")
-print(json.dumps({"failures": len(failures)}))
-sys.exit(1 if failures else 0)
+finish()

@@ -1,12 +1,13 @@
-"""What tests of several workers share: small data, workers started one by one, and the words with which they meet."""
+"""Shared by the tests of several workers: small data, workers started one by one, and the messages of their meeting."""
 import hashlib
 import hmac
-import json
 import os
 import shutil
 import socket
 import struct
 import subprocess
+
+from support import PROGRAM, small_mnist
 
 SECRET = "a secret of this test only"
 GREETING = "<Iiii16s4096s32s"  # engine/distribute/workers/worker_words.h
@@ -14,15 +15,9 @@ CHALLENGE = "<II16s"
 ANSWER = "<IiiI128s512s32s"
 
 
-def small_mnist(folder, brighter=0):
-    """Four files in MNIST's format with 480 and 48 images; `brighter` makes other data of it."""
-    os.makedirs(folder, exist_ok=True)
-    for stem, count in (("train", 480), ("t10k", 48)):
-        pixels = bytearray((3 * i + i // 784 * 7 + brighter) % 256 for i in range(784 * count))
-        with open(os.path.join(folder, f"{stem}-images-idx3-ubyte"), "wb") as file:
-            file.write(struct.pack(">IIII", 0x803, count, 28, 28) + pixels)
-        with open(os.path.join(folder, f"{stem}-labels-idx1-ubyte"), "wb") as file:
-            file.write(struct.pack(">II", 0x801, count) + bytes(i % 10 for i in range(count)))
+def worker_mnist(data, seed=1):
+    """A data folder with 480 and 48 images."""
+    return small_mnist(os.path.join(data, "mnist"), 480, 48, seed)
 
 
 def small_photos(folder, source, train=24, validation=8):
@@ -41,29 +36,21 @@ def free_port(family=socket.AF_INET, host="127.0.0.1"):
         return listener.getsockname()[1]
 
 
-def environment(data, **more):
-    """Of a worker; a value of None leaves the variable out."""
+def worker_environment(data, **more):
+    """A value of None leaves the variable out."""
     own = {name: value for name, value in os.environ.items() if not name.startswith(("LOCKSTEP_", "NCCL_", "OMPI_"))}
     own.update({"LOCKSTEP_OFFLINE": "1", "LOCKSTEP_DATA": data, "LOCKSTEP_SIM_WORKERS": "1", "NCCL_SOCKET_IFNAME": "lo"})
     own.update({name: str(value) for name, value in more.items() if value is not None})
     return own
 
 
-def start(program, words, data, folder=None, **more):
-    return subprocess.Popen([program, "run", *words], env=environment(data, **more), cwd=folder, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, errors="backslashreplace")
+def start(arguments, data, **more):
+    return subprocess.Popen([PROGRAM, "run", *arguments], env=worker_environment(data, **more), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, errors="backslashreplace")
 
 
-def start_worker(program, words, data, worker, workers, address, secret=SECRET, **more):
-    return start(program, words, data, LOCKSTEP_WORKER=worker, LOCKSTEP_WORKERS=workers, LOCKSTEP_ADDRESS=address, LOCKSTEP_SECRET=secret, **more)
-
-
-def checksums(text):
-    """Of the replicas, from what --json prints."""
-    for line in text.splitlines():
-        if '"summary"' in line:
-            return json.loads(line)["summary"]["checksums"]
-    return []
+def start_worker(arguments, data, worker, workers, address, secret=SECRET, **more):
+    return start(arguments, data, LOCKSTEP_WORKER=worker, LOCKSTEP_WORKERS=workers, LOCKSTEP_ADDRESS=address, LOCKSTEP_SECRET=secret, **more)
 
 
 def receive(connection, count):
@@ -77,7 +64,7 @@ def receive(connection, count):
 
 
 def greet(connection, worker=1, workers=2, secret=SECRET, facts=b""):
-    """Hears the challenge and greets as that worker. Returns what was sent."""
+    """Receives the challenge and greets as that worker. Returns the greeting."""
     challenge = receive(connection, struct.calcsize(CHALLENGE))
     greeting = struct.pack(GREETING, 0x4c535711, worker, workers, 1, os.urandom(16), facts, b"")
     proof = hmac.new(secret.encode(), b"greeting" + challenge + greeting, hashlib.sha256).digest()

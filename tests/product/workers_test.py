@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Workers that do not fit together, do not come, or are not workers at all: each case ends in time, with one sentence that says what is wrong.
+"""Workers that differ, do not arrive, or are not workers at all: each case ends before its deadline, with one sentence that says what is wrong.
 
 workers_test.py PROGRAM [CASE ...]
 """
@@ -11,18 +11,10 @@ import sys
 import tempfile
 import time
 
-from workers_support import SECRET, checksums, free_port, greet, listening_ports, receive, small_mnist, start, start_worker
+from support import DEADLINE, check, checksums, finish
+from workers_support import SECRET, free_port, greet, listening_ports, receive, start, start_worker, worker_mnist
 
-PROGRAM = os.path.abspath(sys.argv[1])
-LONGEST = 240  # of a case; what is waited for has deadlines of its own
 TRAIN = ["mnist", "--json", "--epochs", "1", "--batch", "96"]
-failures = []
-
-
-def check(good, sentence):
-    print("ok    " if good else "FAILED", sentence, flush=True)
-    if not good:
-        failures.append(sentence)
 
 
 def ends(*processes):
@@ -30,7 +22,7 @@ def ends(*processes):
     texts = []
     for process in processes:
         try:
-            texts.append(process.communicate(timeout=LONGEST)[1])
+            texts.append(process.communicate(timeout=DEADLINE)[1])
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
@@ -43,8 +35,8 @@ def pair(folder, first, second, **environment_of_second):
     """Two workers, started one by one with other words or surroundings."""
     address = f"127.0.0.1:{free_port()}"
     data = environment_of_second.pop("data", folder)
-    workers = (start_worker(PROGRAM, first, folder, 0, 2, address, LOCKSTEP_DEADLINE=60),
-               start_worker(PROGRAM, second, data, 1, 2, address, **{"LOCKSTEP_DEADLINE": 60, **environment_of_second}))
+    workers = (start_worker(first, folder, 0, 2, address, LOCKSTEP_DEADLINE=60),
+               start_worker(second, data, 1, 2, address, **{"LOCKSTEP_DEADLINE": 60, **environment_of_second}))
     return workers, ends(*workers)
 
 
@@ -61,7 +53,7 @@ def what_differs(folder):
     expect_difference(folder, "another seed", ["--seed is 4", "0's is 0"], [*TRAIN, "--seed", "4"])
     expect_difference(folder, "another learning rate", ["--learning-rate is 0.1", "not given"], [*TRAIN, "--learning-rate", "0.1"])
     other = os.path.join(folder, "other")
-    small_mnist(os.path.join(other, "mnist"), brighter=1)
+    worker_mnist(other, seed=2)
     expect_difference(folder, "other data", ["its data is"], TRAIN, data=other)
     expect_difference(folder, "drawn digits", ["its data is"], TRAIN, data=os.path.join(folder, "none"), HOME=folder)
 
@@ -69,7 +61,7 @@ def what_differs(folder):
 def addresses(folder):
     for address, words in (("127.0.0.1:99999", "from 1 to 65535"), ("127.0.0.1:0", "from 1 to 65535"), ("127.0.0.1", "there is no port"),
                            ("::1:4000", "brackets"), ("127.0.0.1:4000x", "from 1 to 65535"), ("\x1b[2J:4000", "can't be found")):
-        worker = start_worker(PROGRAM, TRAIN, folder, 0, 2, address, LOCKSTEP_DEADLINE=5)
+        worker = start_worker(TRAIN, folder, 0, 2, address, LOCKSTEP_DEADLINE=5)
         text = ends(worker)[0]
         check(worker.returncode == 1 and words in text and "\x1b" not in text, f"address {address!r} is refused: {text.strip()}")
     try:
@@ -77,19 +69,19 @@ def addresses(folder):
     except OSError:
         print("skipped: no IPv6 here")
         return
-    workers = [start_worker(PROGRAM, TRAIN, folder, worker, 2, f"[::1]:{port}", LOCKSTEP_DEADLINE=60) for worker in (0, 1)]
+    workers = [start_worker(TRAIN, folder, worker, 2, f"[::1]:{port}", LOCKSTEP_DEADLINE=60) for worker in (0, 1)]
     texts = ends(*workers)
     check([worker.returncode for worker in workers] == [0, 0], f"workers meet at an IPv6 address ({texts})")
 
 
 def secrets(folder):
     for secret in (None, "short"):
-        worker = start_worker(PROGRAM, TRAIN, folder, 0, 2, f"127.0.0.1:{free_port()}", secret=secret)
+        worker = start_worker(TRAIN, folder, 0, 2, f"127.0.0.1:{free_port()}", secret=secret)
         text = ends(worker)[0]
         check(worker.returncode == 1 and "LOCKSTEP_SECRET" in text, f"secret {secret!r} is refused: {text.strip()}")
     address = f"127.0.0.1:{free_port()}"
-    workers = (start_worker(PROGRAM, TRAIN, folder, 0, 2, address, LOCKSTEP_DEADLINE=4),
-               start_worker(PROGRAM, TRAIN, folder, 1, 2, address, secret="another secret of the test", LOCKSTEP_DEADLINE=60))
+    workers = (start_worker(TRAIN, folder, 0, 2, address, LOCKSTEP_DEADLINE=4),
+               start_worker(TRAIN, folder, 1, 2, address, secret="another secret of the test", LOCKSTEP_DEADLINE=60))
     first, second = ends(*workers)
     check("Worker 1 did not come" in first and "did not prove that they know the secret" in first, f"worker 0: {first.strip()}")
     check("has another secret" in second, f"worker 1: {second.strip()}")
@@ -109,7 +101,7 @@ def connect(port):
 def silence(folder):
     """Who greets, with the secret, and then falls silent is waited for until the deadline and no longer; so are connections that say nothing."""
     port = free_port()
-    worker = start_worker(PROGRAM, TRAIN, folder, 0, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=4)
+    worker = start_worker(TRAIN, folder, 0, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=4)
     facts = b"".join(f"{line}\n".encode() for line in facts_of(folder))
     with connect(port) as line:
         greet(line, facts=facts)
@@ -119,9 +111,9 @@ def silence(folder):
           f"a worker that greets and falls silent: {text.strip()}")
     check(len(answer) >= 688 * 2, "it had been admitted")
     port = free_port()
-    worker = start_worker(PROGRAM, TRAIN, folder, 0, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=60)
+    worker = start_worker(TRAIN, folder, 0, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=60)
     lines = [connect(port) for _ in range(3)]
-    late = start_worker(PROGRAM, TRAIN, folder, 1, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=60)
+    late = start_worker(TRAIN, folder, 1, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=60)
     began = time.monotonic()
     ends(worker, late)
     print(f"       behind three silent connections: {time.monotonic() - began:.1f} s")
@@ -135,7 +127,7 @@ def facts_of(folder):
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        worker = start_worker(PROGRAM, TRAIN, folder, 1, 2, f"127.0.0.1:{listener.getsockname()[1]}", LOCKSTEP_DEADLINE=20)
+        worker = start_worker(TRAIN, folder, 1, 2, f"127.0.0.1:{listener.getsockname()[1]}", LOCKSTEP_DEADLINE=20)
         line, _ = listener.accept()
         line.sendall(b"\x10\x57\x53\x4c" + bytes(20))
         greeting = receive(line, 4160)
@@ -150,7 +142,7 @@ def facts_of(folder):
 def escape_codes(folder):
     """A worker that has the secret and says terrible things of itself."""
     port = free_port()
-    worker = start_worker(PROGRAM, TRAIN, folder, 0, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=30)
+    worker = start_worker(TRAIN, folder, 0, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=30)
     with connect(port) as line:
         greet(line, facts=b"--alpha\t\x1b[2J\x1b]0;mine\x07\xc2\x9b31m\n")
         text = ends(worker)[0]
@@ -174,7 +166,7 @@ def killed_in_start_up(folder):
     """One of three workers is stopped, so that the others wait for it, and then killed: all end long before their deadline."""
     for victim in (1, 0):
         # Drawing digits takes long enough to stop it before it greets.
-        launcher = start(PROGRAM, [*TRAIN, "--workers", "3"], os.path.join(folder, "none"), HOME=folder, LOCKSTEP_DEADLINE=200)
+        launcher = start([*TRAIN, "--workers", "3"], os.path.join(folder, "none"), HOME=folder, LOCKSTEP_DEADLINE=200)
         pid = None
         while pid is None and launcher.poll() is None:
             pid = worker_of(launcher, victim)
@@ -193,7 +185,7 @@ def loopback(folder):
     """Workers of one machine listen on its loopback, whatever interface the environment names."""
     with open("/proc/net/route", encoding="ascii") as routes:  # those that have an address
         interfaces = sorted({line.split()[0] for line in routes.readlines()[1:]} - {"lo"})
-    launcher = start(PROGRAM, ["mnist", "--json", "--epochs", "2000", "--batch", "96", "--workers", "2"], folder,
+    launcher = start(["mnist", "--json", "--epochs", "2000", "--batch", "96", "--workers", "2"], folder,
                      NCCL_SOCKET_IFNAME=(interfaces or ["eth"])[0])
     seen = set()
     end = time.monotonic() + 120
@@ -212,23 +204,22 @@ def loopback(folder):
 
 
 def same_bits(folder):
-    one = start(PROGRAM, [*TRAIN, "--gpus", "2"], folder)
-    two = start(PROGRAM, [*TRAIN, "--workers", "2"], folder)
-    sums = [checksums(process.communicate(timeout=LONGEST)[0]) for process in (one, two)]
+    one = start([*TRAIN, "--gpus", "2"], folder)
+    two = start([*TRAIN, "--workers", "2"], folder)
+    sums = [checksums(process.communicate(timeout=DEADLINE)[0]) for process in (one, two)]
     check(sums[0] == sums[1] and len(sums[0]) == 2, f"two workers end with the bits of two GPUs: {sums}")
 
 
 def main():
     assert len(SECRET) >= 16
     with tempfile.TemporaryDirectory() as folder:
-        small_mnist(os.path.join(folder, "mnist"))
+        worker_mnist(folder)
         for case in (same_bits, what_differs, addresses, secrets, silence, escape_codes, killed_in_start_up, loopback):
             if len(sys.argv) > 2 and case.__name__ not in sys.argv[2:]:
                 continue
             print(case.__name__)
             case(folder)
-    print(f"failures: {len(failures)}")
-    sys.exit(len(failures) != 0)
+    finish()
 
 
 main()

@@ -27,6 +27,7 @@ inline CrossDeviceOpsName TreeAllReduce() { return {"tree"}; }
 inline CrossDeviceOpsName HierarchicalCopyAllReduce() { return {"hierarchical-copy"}; }
 inline CrossDeviceOpsName ReductionToOneDevice() { return {"one-device"}; }
 inline CrossDeviceOpsName OneCopy() { return {"one-copy"}; }  // not mirrored: logical GPUs of one card share one copy of the variables
+std::vector<std::string> cross_device_ops_names();            // all of them, as `lockstep run --all-reduce` takes them
 
 // A handle; copies name the same strategy. Models made inside a scope live on all its replicas.
 class Strategy {
