@@ -4,7 +4,7 @@
 #include <regex>
 #include <set>
 
-#include "notebooks/kernel/words.h"
+#include "notebooks/kernel/tokens.h"
 
 namespace lockstep::kernel {
 namespace {
@@ -15,7 +15,7 @@ const std::set<std::string> kSpecifiers{"typedef", "static",   "inline",       "
                                         "extern",  "volatile", "thread_local", "mutable", "constinit"};
 const std::set<std::string> kTypes{"auto",  "int",    "double",   "float",  "char",      "bool",    "void",     "long", "short",
                                    "const", "signed", "unsigned", "static", "constexpr", "typedef", "template", "using"};
-// Words with which only a statement begins.
+// Tokens with which only a statement begins.
 const std::set<std::string> kStatements{"if",
                                         "for",
                                         "while",
@@ -43,18 +43,18 @@ const std::set<std::string> kStatements{"if",
                                         "false",
                                         "nullptr"};
 
-// One pass over the words of a scope.
+// One pass over the tokens of a scope.
 class Splitter {
  public:
-  Splitter(const std::string& code, const Words& words) : code_(code), words_(words) {}
+  Splitter(const std::string& code, const Tokens& tokens) : code_(code), tokens_(tokens) {}
 
   std::vector<Piece> split() {
     std::vector<Piece> pieces;
-    while (at_ < words_.size()) {
-      if (words_[at_].directive) {
+    while (at_ < tokens_.size()) {
+      if (tokens_[at_].directive) {
         pieces.push_back(make(Piece::Kind::directive, at_, at_ + 1));
         ++at_;
-      } else if (words_[at_].text == ";") {
+      } else if (tokens_[at_].text == ";") {
         ++at_;
       } else {
         pieces.push_back(next());
@@ -66,30 +66,30 @@ class Splitter {
  private:
   const std::string& text(std::size_t i) const {
     static const std::string none;
-    return i < words_.size() && !words_[i].directive ? words_[i].text : none;
+    return i < tokens_.size() && !tokens_[i].directive ? tokens_[i].text : none;
   }
-  bool is_name(std::size_t i) const { return i < words_.size() && words_[i].name; }
+  bool is_name(std::size_t i) const { return i < tokens_.size() && tokens_[i].name; }
 
   Piece make(Piece::Kind kind, std::size_t first, std::size_t last) const {
     Piece piece;
     piece.kind = kind;
     // With the comments before it, which tell what it is for.
-    piece.begin = kind == Piece::Kind::wrapped ? (first > 0 ? words_[first - 1].end : 0) : words_[first].begin;
-    piece.end = words_[last - 1].end;
-    piece.line = 1 + static_cast<int>(std::count(code_.begin(), code_.begin() + static_cast<std::ptrdiff_t>(words_[first].begin), '\n'));
+    piece.begin = kind == Piece::Kind::wrapped ? (first > 0 ? tokens_[first - 1].end : 0) : tokens_[first].begin;
+    piece.end = tokens_[last - 1].end;
+    piece.line = 1 + static_cast<int>(std::count(code_.begin(), code_.begin() + static_cast<std::ptrdiff_t>(tokens_[first].begin), '\n'));
     return piece;
   }
 
   // Behind the angle brackets that open at i.
   std::size_t skip_angles(std::size_t i) const {
     int angles = 0;
-    for (int depth = 0; i < words_.size(); ++i) {
-      depth += depth_change(words_[i]);
+    for (int depth = 0; i < tokens_.size(); ++i) {
+      depth += depth_change(tokens_[i]);
       if (depth > 0) continue;
-      const std::string& word = text(i);
-      if (word == "<") ++angles;
-      if (word == ">") --angles;
-      if (word == ">>") angles -= 2;
+      const std::string& token = text(i);
+      if (token == "<") ++angles;
+      if (token == ">") --angles;
+      if (token == ">>") angles -= 2;
       if (angles <= 0) return i + 1;
     }
     return i;
@@ -134,29 +134,29 @@ class Splitter {
     int depth = 0;
     std::size_t body = 0;
     std::size_t i = head.declaration;
-    for (; i < words_.size(); ++i) {
-      if (words_[i].directive) {
+    for (; i < tokens_.size(); ++i) {
+      if (tokens_[i].directive) {
         if (depth == 0 && i > first) break;
         continue;
       }
-      const std::string& word = text(i);
+      const std::string& token = text(i);
       if (depth == 0) {
-        if (word == "=" && text(i - 1) != "operator") assigned = true;
-        if (word == "(" && i > first) called = true;
-        if (word == "{") {
+        if (token == "=" && text(i - 1) != "operator") assigned = true;
+        if (token == "(" && i > first) called = true;
+        if (token == "{") {
           block = is_control || is_block || (!head.is_class && !assigned && called && begin != "[");
           if (body == 0) body = i;
         }
       }
-      depth += depth_change(words_[i]);
+      depth += depth_change(tokens_[i]);
       if (depth < 0) depth = 0;
       if (depth > 0) continue;
       const std::string& follows = text(i + 1);
-      if (word == ";") {
+      if (token == ";") {
         if (is_control && (follows == "else" || (begin == "do" && follows == "while"))) continue;
         return finish(first, i + 1, head, is_space ? body : 0, is_control, assigned, function, false);
       }
-      if (word == "}" && block) {
+      if (token == "}" && block) {
         if (is_control && (follows == "else" || follows == "catch" || (begin == "do" && follows == "while"))) continue;
         if (!is_control && !is_block && (follows == "," || follows == "{")) continue;  // A::A() : x{1}, y{2} {}
         function = !is_control && !is_block;
@@ -174,8 +174,8 @@ class Splitter {
     piece.runs = !(function || head.is_class || head.is_template);
     if (body != 0) {
       piece.kind = Piece::Kind::space;
-      piece.body_begin = words_[body].end;
-      piece.body_end = words_[last - 1].begin;
+      piece.body_begin = tokens_[body].end;
+      piece.body_end = tokens_[last - 1].begin;
       piece.runs = false;
     } else if (!is_control && kStatements.count(text(first)) == 0 && (head.specialises || stays_outside(first, last, function))) {
       piece.kind = Piece::Kind::plain;
@@ -200,7 +200,7 @@ class Splitter {
   bool is_statement(std::size_t first) const {
     const std::string& begin = text(first);
     if (kStatements.count(begin) != 0) return true;
-    if (!words_[first].name && begin != "::" && begin != "[" && begin != "~") return true;
+    if (!tokens_[first].name && begin != "::" && begin != "[" && begin != "~") return true;
     if (begin == "[" && text(first + 1) != "[") return true;
     return is_call_or_assignment(first);
   }
@@ -218,8 +218,8 @@ class Splitter {
   bool defines_member(std::size_t first, std::size_t last) const {
     int depth = 0;
     for (std::size_t i = first; i < last; ++i) {
-      const std::string& word = text(i);
-      if (depth == 0 && (word == "(" || word == "=" || word == ";" || word == "{")) {
+      const std::string& token = text(i);
+      if (depth == 0 && (token == "(" || token == "=" || token == ";" || token == "{")) {
         std::size_t name = i - 1;
         if (i <= first + 2) return false;
         if (text(name - 1) == "~") --name;
@@ -231,36 +231,36 @@ class Splitter {
         }
         return name > first + 1 && text(name - 1) == "::" && (name < first + 3 || text(name - 3) != "<<");
       }
-      if (word == "<") {
+      if (token == "<") {
         i = skip_angles(i) - 1;
         continue;
       }
-      depth += depth_change(words_[i]);
+      depth += depth_change(tokens_[i]);
     }
     return false;
   }
 
   const std::string& code_;
-  const Words& words_;
+  const Tokens& tokens_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
 
 std::vector<Piece> split_cell(const std::string& code) {
-  const Words words = lex(code);
-  return Splitter(code, words).split();
+  const Tokens tokens = lex(code);
+  return Splitter(code, tokens).split();
 }
 
 bool is_complete(const std::string& code) {
   int depth = 0;
-  for (const Word& word : lex(code)) depth += depth_change(word);
+  for (const Token& token : lex(code)) depth += depth_change(token);
   const std::size_t last = code.find_last_not_of(" \t\n");
   const bool continued = last != std::string::npos && code[last] == '\\';
   return depth <= 0 && !continued;
 }
 
-// Where a comment begins that never ends, behind the last word.
+// Where a comment begins that never ends, behind the last token.
 static std::size_t open_comment(const std::string& code, std::size_t at) {
   while ((at = code.find('/', at)) != std::string::npos) {
     if (code.compare(at, 2, "/*") == 0) {
@@ -275,16 +275,16 @@ static std::size_t open_comment(const std::string& code, std::size_t at) {
 }
 
 std::string unclosed_bracket(const std::string& code) {
-  std::vector<const Word*> open;
-  const Words words = lex(code);
-  for (const Word& word : words) {
+  std::vector<const Token*> open;
+  const Tokens tokens = lex(code);
+  for (const Token& token : tokens) {
     // What #if or #define leaves out may hold brackets: the compiler knows.
-    const std::string directive = word.directive ? code.substr(word.begin, word.end - word.begin) : "";
+    const std::string directive = token.directive ? code.substr(token.begin, token.end - token.begin) : "";
     if (directive.find("if") != std::string::npos || directive.find("define") != std::string::npos) return "";
-    if (depth_change(word) > 0) open.push_back(&word);
-    if (depth_change(word) < 0 && !open.empty()) open.pop_back();
+    if (depth_change(token) > 0) open.push_back(&token);
+    if (depth_change(token) < 0 && !open.empty()) open.pop_back();
   }
-  const std::size_t at = open.empty() ? open_comment(code, words.empty() ? 0 : words.back().end) : open.back()->begin;
+  const std::size_t at = open.empty() ? open_comment(code, tokens.empty() ? 0 : tokens.back().end) : open.back()->begin;
   if (at == std::string::npos) return "";
   const auto line = 1 + std::count(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(at), '\n');
   const std::size_t newline = at == 0 ? std::string::npos : code.rfind('\n', at - 1);

@@ -1,6 +1,6 @@
-// A notebook cell's text, cut into the pieces a C++ file has at its top level, and written anew so that a compiler takes it cell by cell.
+// A notebook cell's text, cut into the pieces a C++ file has at its top level, and rewritten so that a compiler accepts it cell by cell.
 //
-// C++ allows one definition of a name; people run cells twice. So declarations of cell 7 go into `inline namespace cell_7`: names work
+// C++ allows one definition of a name, but users run cells twice. So declarations of cell 7 go into `inline namespace cell_7`: names work
 // as if they were global (argument-dependent lookup included), and symbols of two versions do not meet. Which version a name means is
 // settled by the compiler (shadowing.h). Statements, directives, specialisations and members defined outside their class stay outside.
 #pragma once
@@ -35,7 +35,7 @@ std::string unclosed_bracket(const std::string& code);  // "3:14: error: this { 
 
 // The settings of xeus-cling's dialect: `#pragma cling load("x")` and its kin; their lines are blank in what remains.
 struct Setting {
-  std::string word;  // load, add_include_path, add_library_path
+  std::string name;  // load, add_include_path, add_library_path
   std::string argument;
   int line = 1;
 };

@@ -177,11 +177,11 @@ Compiler::~Compiler() {
 
 void Compiler::apply_settings(std::string& code) {
   for (const Setting& setting : take_settings(code)) {
-    if (setting.word == "load") {
+    if (setting.name == "load") {
       load(setting.argument, setting.line);
-    } else if (setting.word == "add_library_path") {
+    } else if (setting.name == "add_library_path") {
       settings_.library_paths.insert(settings_.library_paths.begin(), setting.argument);
-    } else if (setting.word == "add_include_path") {
+    } else if (setting.name == "add_include_path") {
       clang::CompilerInstance& instance = *interpreter_->getCompilerInstance();
       if (auto folder = instance.getFileManager().getOptionalDirectoryRef(setting.argument)) {
         instance.getPreprocessor().getHeaderSearchInfo().AddSearchPath(
@@ -191,8 +191,8 @@ void Compiler::apply_settings(std::string& code) {
         throw std::runtime_error("line " + std::to_string(setting.line) + ": there is no folder " + setting.argument);
       }
     } else {
-      throw std::runtime_error("line " + std::to_string(setting.line) + ": #pragma cling " + setting.word +
-                               " is not known here; load, add_include_path and add_library_path are");
+      throw std::runtime_error("line " + std::to_string(setting.line) + ": #pragma cling " + setting.name +
+                               " is not supported; load, add_include_path and add_library_path are");
     }
   }
 }
@@ -244,7 +244,7 @@ Outcome Compiler::try_in_a_copy(const std::string& cell, int number) {
   } else if (!trial.answered) {
     outcome.status = Outcome::Status::does_not_compile;
     outcome.name = "CompileError";
-    outcome.value = "The compiler gave up on this cell: " + trial.text + ". Nothing has changed; correct the cell and run it again.";
+    outcome.value = "The compiler could not finish this cell: " + trial.text + ". Nothing has changed; correct the cell and run it again.";
   } else {
     const nlohmann::json answer = nlohmann::json::parse(trial.text);
     outcome = {static_cast<Outcome::Status>(answer[0].get<int>()), answer[1], answer[2], answer[3]};

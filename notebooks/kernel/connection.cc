@@ -54,7 +54,7 @@ Connection::Connection(const std::string& file) : context_(zmq_ctx_new()) {
   const nlohmann::json given = nlohmann::json::parse(stream, nullptr, false);
   if (!given.is_object()) throw std::runtime_error(file + " is not a connection file of Jupyter");
   const std::string scheme = given.value("signature_scheme", "hmac-sha256");
-  if (scheme != "hmac-sha256") throw std::runtime_error("messages signed by " + scheme + " are not known here; hmac-sha256 is");
+  if (scheme != "hmac-sha256") throw std::runtime_error("messages signed by " + scheme + " are not supported; hmac-sha256 is");
   wire_ = std::make_unique<Wire>(given.value("key", ""));
   const auto make = [&](int type, const char* port) {
     const std::string transport = given.at("transport"), ip = given.at("ip");

@@ -1,4 +1,4 @@
-// A user's own headers, #include "mine.h", are read as part of the cell: so one that was changed is read again, and what it defines anew
+// A user's own headers, #include "mine.h", are read as part of the cell: so one that was changed is read again, and what it defines again
 // counts from then on, as with a changed cell. The compiler alone would keep the first version.
 #pragma once
 

@@ -27,10 +27,11 @@ class Interrupts {
     const std::lock_guard hold(lock_);
     if (process_ <= 0) return;
     ++count_;
-    say_(count_ == 1   ? "Interrupt: a training run stops after its batch, a loop at its next round.\n"
-         : count_ == 2 ? "Interrupt, second press: the cell has not come to where it can stop. A third press ends the C++ process, and "
-                         "what cells defined is lost.\n"
-                       : "Interrupt, third press: the C++ process is ended.\n");
+    say_(count_ == 1 ? "Interrupt: a training run stops after its batch, a loop at its next iteration.\n"
+         : count_ == 2
+             ? "Interrupt, second press: the cell has not reached a point where it can stop. A third press ends the C++ process, and "
+               "the definitions of all cells are lost.\n"
+             : "Interrupt, third press: the C++ process is ended.\n");
     kill(process_, count_ >= kEnd ? SIGKILL : SIGINT);
   }
   bool any() const {

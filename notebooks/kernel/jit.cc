@@ -54,7 +54,7 @@ int keep_destructor(void (*function)(void*), void* object, void*) {
 
 int keep_nothing(void (*)()) { return 0; }
 
-// Machine code of all cells lies in one stretch of addresses. Elsewhere cells could end up more than 2 GiB apart, for the virtual GPU
+// Machine code of all cells lies in one range of addresses. Otherwise cells could be more than 2 GiB apart, for the virtual GPU
 // takes much memory, and code that is so far away can't be reached.
 constexpr std::size_t kStretch = std::size_t{1} << 30;
 
@@ -105,7 +105,7 @@ std::string sentence_of(const std::string& error) {
     const std::string name = source_name(word);
     if (seen.insert(name).second) names += (names.empty() ? "" : ", ") + name;
   }
-  return names + (seen.size() == 1 ? " is" : " are") + " declared and used, and defined nowhere. Fix: define " +
+  return names + (seen.size() == 1 ? " is" : " are") + " declared and used, but not defined. Fix: define " +
          (seen.size() == 1 ? "it" : "them") + " in this cell or one above, or load the library: #pragma cling load(\"...\")";
 }
 
@@ -178,7 +178,7 @@ std::vector<Jit::Function> Jit::link(std::unique_ptr<llvm::Module> module) {
     function->setLinkage(llvm::GlobalValue::ExternalLinkage);
     function->setComdat(nullptr);
   }
-  // Once a virtual method is defined, clang makes its class's table anew with every cell that follows. The first is the one that counts.
+  // Once a virtual method is defined, clang creates its class's table again in every cell that follows. The first is the one that counts.
   for (llvm::GlobalVariable& variable : module->globals()) {
     if (variable.isDeclarationForLinker() || !variable.hasExternalLinkage() || variable.getName().substr(0, 3) != "_ZT") continue;
     if (state_->tables.insert(variable.getName().str()).second) continue;
@@ -191,7 +191,7 @@ std::vector<Jit::Function> Jit::link(std::unique_ptr<llvm::Module> module) {
       state_->variables.push_back(variable.getName().str());
     }
   }
-  // What a cell defines is linked at once, so that what is missing is told with the cell that wants it.
+  // What a cell defines is linked at once, so that a missing symbol is reported with the cell that uses it.
   std::string any;
   for (const llvm::GlobalObject& object : module->global_objects()) {
     const bool defined = !object.isDeclarationForLinker() && !object.hasLocalLinkage() && !object.getName().starts_with("llvm.");

@@ -49,7 +49,7 @@ std::optional<Magic> read_magic(const std::string& cell) {
   words >> name;
   if (name == "%%file" || name == "%%writefile") return write_file(words, body);
   if (name == "%%timeit" || name == "%timeit") return measure(words, body, name == "%%timeit");
-  return Magic{"", "", name + " is not known here; %%file, %%timeit and %timeit are"};
+  return Magic{"", "", name + " is not supported; %%file, %%timeit and %timeit are"};
 }
 
 }  // namespace lockstep::kernel

@@ -56,8 +56,8 @@ std::string tell_bytes(std::size_t bytes) {
 }
 
 const char* TooMuchMemory::what() const noexcept {
-  static const std::string text = "The cell wanted more memory than the " + tell_bytes(memory_bound()) +
-                                  " that cells may take, so it was stopped and its variables are gone. Fix: take less, or set "
+  static const std::string text = "The cell needed more memory than the " + tell_bytes(memory_bound()) +
+                                  " that cells may use, so it was stopped and its variables are lost. Fix: use less, or set "
                                   "LOCKSTEP_NOTEBOOK_MEMORY (GiB) before Jupyter starts.";
   return text.c_str();
 }

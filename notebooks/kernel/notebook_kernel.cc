@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kInterrupted = "The cell was interrupted; what cells defined before is still there.";
+constexpr const char* kInterrupted = "The cell was interrupted; the definitions of earlier cells are kept.";
 
 std::size_t bytes_of(const std::string& text, int characters) {
   std::size_t at = 0;
@@ -215,9 +215,9 @@ json NotebookKernel::ended(bool quiet) {
   if (interrupts_.ended()) sentence = "Interrupted three times, so the C++ process was ended.";
   if (too_large_) {
     sentence = "The C++ process took more than the " + tell_bytes(memory_bound()) +
-               " of memory that it may take (LOCKSTEP_NOTEBOOK_MEMORY, GiB), so it was ended.";
+               " of memory that it may use (LOCKSTEP_NOTEBOOK_MEMORY, GiB), so it was ended.";
   }
-  sentence += " It has been started anew; what cells had defined is gone. Run the cells above again.";
+  sentence += " It has been restarted, and the definitions of earlier cells are lost. Fix: run the cells above again.";
   start();
   return fail("KernelRestarted", sentence, {sentence}, quiet);
 }
@@ -225,7 +225,7 @@ json NotebookKernel::ended(bool quiet) {
 json NotebookKernel::explain(const std::string& name) {
   const std::string text = ask({{"do", "inspect"}, {"code", name}, {"cursor", name.size()}}).value("text", "");
   json reply = ok_reply();
-  const json data{{"text/plain", text.empty() ? "Nothing here is called " + name + "." : text}};
+  const json data{{"text/plain", text.empty() ? "There is no declaration of " + name + "." : text}};
   reply["payload"].push_back({{"source", "page"}, {"data", data}, {"start", 0}});
   return reply;
 }

@@ -44,7 +44,8 @@ std::string Utf8Stream::take(const char* bytes, std::size_t count) {
 
 InterpreterProcess::InterpreterProcess(const std::string& program) {
   int sockets[2], output[2], errors[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) throw std::runtime_error("no socket for the interpreter");
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+    throw std::runtime_error("can't create a socket for the interpreter");
   make_pipe(output);
   make_pipe(errors);
   id_ = fork();
@@ -125,7 +126,7 @@ std::string InterpreterProcess::how_it_ended() {
   const int signal = WTERMSIG(status);
   switch (signal) {
     case SIGSEGV:
-      return "segmentation fault: it used an address that is not its own";
+      return "segmentation fault: it used an invalid address";
     case SIGABRT:
       return "abort: an assertion, an exception that a thread did not catch, or a damaged heap";
     case SIGFPE:

@@ -4,7 +4,7 @@
 
 #include "notebooks/kernel/cell.h"
 #include "notebooks/kernel/headers.h"
-#include "notebooks/kernel/words.h"
+#include "notebooks/kernel/tokens.h"
 
 namespace lockstep::kernel {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 //   - A lambda that is no local one may not capture by default; there is nothing to capture either.
 class VariableText {
  public:
-  explicit VariableText(std::string text) : text_(std::move(text)), words_(lex(text_)) {
+  explicit VariableText(std::string text) : text_(std::move(text)), tokens_(lex(text_)) {
     drop_captures();
     drop_const();
   }
@@ -24,41 +24,41 @@ class VariableText {
  private:
   void drop_captures() {
     int depth = 0;
-    for (std::size_t i = 0; i + 2 < words_.size(); ++i) {
-      const std::string& word = words_[i].text;
-      if (word == "{") ++depth;
-      if (word == "}") --depth;
-      const bool by_default = word == "[" && (words_[i + 1].text == "&" || words_[i + 1].text == "=") && words_[i + 2].text == "]";
-      if (by_default && depth == 0) text_[words_[i + 1].begin] = ' ';
+    for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
+      const std::string& token = tokens_[i].text;
+      if (token == "{") ++depth;
+      if (token == "}") --depth;
+      const bool by_default = token == "[" && (tokens_[i + 1].text == "&" || tokens_[i + 1].text == "=") && tokens_[i + 2].text == "]";
+      if (by_default && depth == 0) text_[tokens_[i + 1].begin] = ' ';
     }
   }
 
   // Whether the value is more than numbers, names and operators.
   bool is_computed(std::size_t from) const {
     static const std::set<std::string> makes{"(", "[", "{", ".", "->"};
-    return std::any_of(words_.begin() + static_cast<std::ptrdiff_t>(from), words_.end(),
-                       [](const Word& word) { return makes.count(word.text) != 0; });
+    return std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(from), tokens_.end(),
+                       [](const Token& token) { return makes.count(token.text) != 0; });
   }
 
   void drop_const() {
     static const std::set<std::string> kept{"static", "extern", "typedef", "using", "constexpr", "template", "inline", "thread_local"};
-    std::size_t constant = words_.size();
+    std::size_t constant = tokens_.size();
     int angles = 0;
-    for (std::size_t i = 0; i < words_.size(); ++i) {
-      const std::string& word = words_[i].text;
-      angles += word == "<" ? 1 : word == ">" ? -1 : word == ">>" ? -2 : 0;
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      const std::string& token = tokens_[i].text;
+      angles += token == "<" ? 1 : token == ">" ? -1 : token == ">>" ? -2 : 0;
       if (angles > 0) continue;
-      if (kept.count(word) != 0) return;
-      if (word == "const") constant = i;
-      if (constant < i && (word == "*" || word == "&" || word == "&&")) constant = words_.size();  // of what it points to
-      if (word != "=" && word != "(" && word != "{") continue;
-      if (constant < i && is_computed(i)) text_.replace(words_[constant].begin, 5, 5, ' ');
+      if (kept.count(token) != 0) return;
+      if (token == "const") constant = i;
+      if (constant < i && (token == "*" || token == "&" || token == "&&")) constant = tokens_.size();  // of what it points to
+      if (token != "=" && token != "(" && token != "{") continue;
+      if (constant < i && is_computed(i)) text_.replace(tokens_[constant].begin, 5, 5, ' ');
       return;
     }
   }
 
   std::string text_;
-  Words words_;
+  Tokens tokens_;
 };
 
 // Writes pieces with the lines and columns they have in the cell.

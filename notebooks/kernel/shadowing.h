@@ -2,7 +2,7 @@
 //
 // Cells declare into inline namespaces of the same parent, so a name that two cells declare would be ambiguous. After each piece of a
 // cell the names it declared are taken out of the parent's table of names for older cells: code compiled before keeps what it
-// refers to, code compiled from now on finds the newest. (Cling's DefinitionShadower works alike.)
+// refers to, code compiled from now on finds the newest. (Cling's DefinitionShadower works the same way.)
 #pragma once
 
 #include <set>

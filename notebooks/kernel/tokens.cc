@@ -1,4 +1,4 @@
-#include "notebooks/kernel/words.h"
+#include "notebooks/kernel/tokens.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ std::size_t end_of_directive(const std::string& code, std::size_t at) {
 
 }  // namespace
 
-Words lex(const std::string& code) {
+Tokens lex(const std::string& code) {
   clang::LangOptions options;
   options.CPlusPlus = options.CPlusPlus11 = options.CPlusPlus14 = options.CPlusPlus17 = true;
   options.LineComment = true;
@@ -27,28 +27,28 @@ Words lex(const std::string& code) {
   options.Bool = true;
   const unsigned base = 2;
   clang::Lexer lexer(clang::SourceLocation::getFromRawEncoding(base), options, code.data(), code.data(), code.data() + code.size());
-  Words words;
+  Tokens tokens;
   std::size_t skip_to = 0;
-  clang::Token token;
+  clang::Token raw;
   for (;;) {
-    lexer.LexFromRawLexer(token);
-    if (token.is(clang::tok::eof)) return words;
-    const std::size_t begin = token.getLocation().getRawEncoding() - base;
+    lexer.LexFromRawLexer(raw);
+    if (raw.is(clang::tok::eof)) return tokens;
+    const std::size_t begin = raw.getLocation().getRawEncoding() - base;
     if (begin < skip_to) continue;
-    Word word{code.substr(begin, token.getLength()), begin, begin + token.getLength()};
-    if (token.is(clang::tok::hash) && token.isAtStartOfLine()) {
-      word.directive = true;
-      word.end = skip_to = end_of_directive(code, begin);
+    Token token{code.substr(begin, raw.getLength()), begin, begin + raw.getLength()};
+    if (raw.is(clang::tok::hash) && raw.isAtStartOfLine()) {
+      token.directive = true;
+      token.end = skip_to = end_of_directive(code, begin);
     }
-    word.name = token.is(clang::tok::raw_identifier);
-    words.push_back(std::move(word));
+    token.name = raw.is(clang::tok::raw_identifier);
+    tokens.push_back(std::move(token));
   }
 }
 
-int depth_change(const Word& word) {
-  if (word.directive) return 0;
-  if (word.text == "(" || word.text == "[" || word.text == "{") return 1;
-  if (word.text == ")" || word.text == "]" || word.text == "}") return -1;
+int depth_change(const Token& token) {
+  if (token.directive) return 0;
+  if (token.text == "(" || token.text == "[" || token.text == "{") return 1;
+  if (token.text == ")" || token.text == "]" || token.text == "}") return -1;
   return 0;
 }
 

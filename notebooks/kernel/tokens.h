@@ -1,4 +1,4 @@
-// The words of a cell: what clang's lexer makes of its text, before any macro is looked at.
+// The tokens of a cell, from clang's lexer, before macros are expanded.
 #pragma once
 
 #include <string>
@@ -6,16 +6,16 @@
 
 namespace lockstep::kernel {
 
-struct Word {
+struct Token {
   std::string text;
   std::size_t begin = 0, end = 0;
   bool directive = false;  // a whole line that begins with #
   bool name = false;       // an identifier or keyword
 };
 
-using Words = std::vector<Word>;
+using Tokens = std::vector<Token>;
 
-Words lex(const std::string& code);
-int depth_change(const Word& word);  // of brackets: 1, -1 or 0
+Tokens lex(const std::string& code);
+int depth_change(const Token& token);  // of brackets: 1, -1 or 0
 
 }  // namespace lockstep::kernel

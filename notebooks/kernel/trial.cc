@@ -75,12 +75,12 @@ std::string reason_of(int status, const TrialLimits& limits) {
 
 TrialResult in_a_copy(const std::function<std::string()>& question, const TrialLimits& limits, const std::function<bool()>& give_up) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {false, "the machine gives no pipe"};
+  if (pipe2(ends, O_CLOEXEC) != 0) return {false, "can't create a pipe"};
   const pid_t copy = fork();
   if (copy < 0) {
     close(ends[0]);
     close(ends[1]);
-    return {false, std::string("the machine gives no process (") + std::strerror(errno) + ")"};
+    return {false, std::string("can't start a process (") + std::strerror(errno) + ")"};
   }
   if (copy == 0) {
     close(ends[0]);

@@ -72,7 +72,7 @@ class Browser:
             if self.run("return " + script):
                 return
             time.sleep(0.1)
-        raise RuntimeError("waited in vain for: " + what)
+        raise RuntimeError("timed out while waiting for: " + what)
 
     def dark(self, yes):
         self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if yes else "light"}])

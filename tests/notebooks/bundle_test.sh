@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The archive of `./lockstep bundle`, unpacked elsewhere: the program trains, and a program of one's own links with the library.
+# The archive of `./lockstep bundle`, unpacked in another folder: the program trains, and a small C++ program links with the library.
 #   bundle_test.sh ROOT PRESET
 set -euo pipefail
 root=$1

@@ -84,7 +84,7 @@ class Kernel(unittest.TestCase):
         self.fails("int steady = 2;\nint read_steady() { return nonsense; }")
         self.assertEqual(self.ok("steady * 10 + read_steady()").text, "11")
 
-    def test_warnings_are_told_and_do_not_stop(self):
+    def test_warnings_are_shown_and_do_not_stop(self):
         result = self.ok("int shifted() { return 1 << 40; }")
         self.assertIn("warning", result.stderr)
 
@@ -257,12 +257,12 @@ class Ending(unittest.TestCase):
     def tearDown(self):
         self.session.close()
 
-    def test_a_crash_is_told_and_the_next_cell_runs(self):
+    def test_a_crash_is_reported_and_the_next_cell_runs(self):
         self.session.run("int lost = 3;")
         result = self.session.run('#include <cstdio>\nstd::puts("before");\nint* nowhere = nullptr;\n*nowhere = 1;')
         self.assertEqual((result.status, result.error["ename"], result.stdout), ("error", "KernelRestarted", "before\n"))
         self.assertIn("segmentation fault", result.error["evalue"])
-        self.assertIn("what cells had defined is gone", result.error["evalue"])
+        self.assertIn("the definitions of earlier cells are lost", result.error["evalue"])
         self.assertEqual(self.session.run("2 + 2").text, "4")
         self.assertEqual(self.session.run("lost").status, "error")
         self.assertIn("exit(3)", self.session.run("#include <cstdlib>\nstd::exit(3);").error["evalue"])

@@ -71,7 +71,7 @@ MISTAKES = [
      "shape0.sides()", "4"),
     ("a static member never defined", "struct Counts { static int count; };\nCounts::count = 3;", "struct Counts { static int count; };\nint Counts::count = 3;",
      "Counts::count", "3"),
-    ("an extern variable of no library", "extern int from_elsewhere;\nint copied = from_elsewhere;", "int from_elsewhere = 6;\nint copied = from_elsewhere;", "copied", "6"),
+    ("an extern variable of no library", "extern int from_library;\nint copied = from_library;", "int from_library = 6;\nint copied = from_library;", "copied", "6"),
     ("a library that is not there", '#pragma cling load("no_such_library_here")', "int loaded = 0;", "loaded", "0"),
     # Classes
     ("a half-typed class", "struct Started {\n  int a;\n  void", "struct Started {\n  int a = 2;\n  void f() {}\n};\nStarted started;", "started.a", "2"),

@@ -3,24 +3,12 @@
 #   nbgrader.sh KERNEL NOTEBOOK
 # In the Python that `./lockstep test --parity` made for it. Each check is worth a point: Alice gets all of them, Bob fewer.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-if [[ $1 == none ]]; then
-  echo "Skipped: the notebooks' C++ kernel is not built (packages are missing: ./lockstep test installs them where they can be had)"
-  exit 77
-fi
-kernel=$(readlink -f "$1") notebook=$(readlink -f "$2")
-python=${LOCKSTEP_NBGRADER_PYTHON:-$root/build/nbgrader-venv/bin/python}
-if ! "$python" -c 'import nbgrader' >/dev/null 2>&1; then
-  echo 'Skipped: no Python with nbgrader (./lockstep test --parity makes one in build/nbgrader-venv)'
-  exit 77
-fi
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-export JUPYTER_DATA_DIR=$folder/data JUPYTER_RUNTIME_DIR=$folder/runtime JUPYTER_CONFIG_DIR=$folder/config IPYTHONDIR=$folder/ipython JUPYTER_PLATFORM_DIRS=1
+. "$(dirname "${BASH_SOURCE[0]}")/jupyter.sh"
+notebook=$(readlink -f "$2")
+use_jupyter "$1" nbgrader "${LOCKSTEP_NBGRADER_PYTHON:-}" './lockstep test --parity' nbgrader
 export JUPYTER_PATH=$folder/data PATH=$(dirname "$python"):$PATH LOCKSTEP_OFFLINE=1
-mkdir -p "$folder/data/kernels/xcpp17" "$folder/course/source/lesson" "$folder/exchange" "$folder/students" "$folder/config"
+mkdir -p "$folder/course/source/lesson" "$folder/exchange" "$folder/students" "$folder/config"
 chmod 777 "$folder/exchange"
-"$root/notebooks/kernel/kernelspec.sh" "$kernel" >"$folder/data/kernels/xcpp17/kernel.json"
 cp "$notebook" "$folder/course/source/lesson/"
 cat >"$folder/config/nbgrader_config.py" <<END
 c = get_config()

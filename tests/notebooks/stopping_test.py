@@ -51,7 +51,7 @@ class Stopping(unittest.TestCase):
             wrapped = loop if loop.startswith("struct") else "{ " + loop + " }"
             result = self.interrupt_when(begin + wrapped, lambda result: "spinning" in result.stdout)
             self.assertEqual((result.status, result.error["ename"]), ("error", "Interrupted"), loop)
-            self.assertIn("at its next round", result.stderr)
+            self.assertIn("at its next iteration", result.stderr)
         self.assertEqual(self.session.run("rounds").text, "-1")  # the guard's destructor ran
 
     def test_what_can_not_stop_is_ended_by_the_third_press(self):
