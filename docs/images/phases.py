@@ -104,7 +104,7 @@ def local_gradients():
 
 def all_reduce():
     p = Picture("phase-4-all-reduce", "Buckets of gradients are summed over replicas while backward goes on", height=270)
-    p.text(360, 24, "buckets leave in the order backward fills them; a communication stream sums them meanwhile", "cap", "middle")
+    p.text(360, 24, "buckets leave in the order backward fills them; a communication stream sums them at the same time", "cap", "middle")
     for x in (315, 482, 597):
         p.line(x, 110, x, 174, "line dash")
     for r in range(2):
@@ -117,7 +117,7 @@ def all_reduce():
         p.text(96, y + 47, "messages", "small cap", "end")
     p.line(560, 50, 560, 232, "line dash")
     p.text(566, 226, "end of backward", "small cap")
-    p.text(360, 256, "only what lies behind that line is exposed: here bucket 2", "cap", "middle")
+    p.text(360, 256, "only what comes after that line is exposed: here bucket 2", "cap", "middle")
     p.write()
 
 
@@ -133,13 +133,13 @@ def update():
         p.arrow(240, y + 14, 267, y + 14)
         p.arrow(420, y + 14, 447, y + 14)
         p.text(600, y + 19, "d0c5e9a1…", "mono good")
-    p.text(360, 200, "one kernel over one flat buffer a replica; nothing is sent", "cap", "middle")
+    p.text(360, 200, "one kernel over one flat buffer for each replica; nothing is sent", "cap", "middle")
     p.write()
 
 
 def barrier():
     p = Picture("phase-6-barrier", "Replicas meet; the slowest one decides when", height=220)
-    p.text(360, 24, "nobody begins the next step before all have ended this one", "cap", "middle")
+    p.text(360, 24, "no replica begins the next step before all have ended this one", "cap", "middle")
     for r, w in enumerate([330, 300, 430, 310]):
         y = 46 + 34 * r
         p.text(96, y + 18, f"replica {r}", "row", "end")
@@ -151,7 +151,7 @@ def barrier():
     p.text(560, 82, "9a0a8196… ×4", "mono good")
     p.text(560, 130, "replica 2 is the", "small")
     p.text(560, 147, "straggler", "small")
-    p.text(360, 206, "a replica that never comes ends the wait by its deadline, and is named", "cap", "middle")
+    p.text(360, 206, "every wait has a deadline; a replica that never arrives is named", "cap", "middle")
     p.write()
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Who includes whom: resolves every #include, and holds the rooms (folders) to the direction that docs/design.md draws.
+"""Resolves every #include and checks that folders (rooms) include each other only in the direction of the picture in docs/design.md.
 
 Usage: includes.py [ROOT] [--edges]
 
-Prints rooms, edges, cycles of any length, breaks of the direction and includes that resolve to nothing. Exit code 1 where there is one.
+Prints rooms, edges, cycles of any length, violations of the direction ("breaks") and includes that can't be resolved. Exit code 1 where there is one.
 """
 import argparse
 import collections
@@ -24,21 +24,21 @@ OPTIONAL = re.compile(r'^(clang/|llvm/|zmq\.h|mpi\.h|openssl/|oneapi/|hdf5\.h|fm
 
 # (who, may include of the project only, why). The first row that fits counts.
 DIRECTION = [
-    (r'common', r'common', 'everything may use common, so it uses nothing'),
-    (r'engine/include/', r'engine/include/', 'the public headers stand alone'),
-    (r'engine/cuda/backend', r'engine/cuda/backend|' + NVIDIA, "NVIDIA's side of the seam stands alone"),
-    (r'simulator/gpu/backend', r'simulator/gpu/backend', 'kernels see the seam and nothing behind it'),
-    (NVIDIA, NVIDIA + '|simulator/gpu/backend', 'an API shows nothing of what is behind it'),
-    (r'simulator/gpu/', r'common|simulator/(gpu|clock)', 'the virtual GPU knows nothing of training'),
-    (r'simulator/clock', r'common|simulator/clock', 'time knows nothing of training'),
+    (r'common', r'common', 'everything may include common, so it includes nothing'),
+    (r'engine/include/', r'engine/include/', 'the public headers include only each other'),
+    (r'engine/cuda/backend', r'engine/cuda/backend|' + NVIDIA, "NVIDIA's side of the seam includes only itself"),
+    (r'simulator/gpu/backend', r'simulator/gpu/backend', 'kernels include the seam and nothing behind it'),
+    (NVIDIA, NVIDIA + '|simulator/gpu/backend', 'an API includes nothing of its implementation'),
+    (r'simulator/gpu/', r'common|simulator/(gpu|clock)', 'the virtual GPU does not depend on training'),
+    (r'simulator/clock', r'common|simulator/clock', 'the clock does not depend on training'),
     (r'simulator/(logical|trace)', r'common|simulator/(logical|trace)|' + NVIDIA + r'|BACKEND|engine/(device|include)',
      'splitting a GPU and recording a step need streams, not training'),
-    (r'engine/kernels', r'engine/kernels|' + NVIDIA + '|BACKEND', 'a kernel is a kernel'),
-    (r'engine/', r'common|engine|simulator/(logical|trace)|' + NVIDIA + '|BACKEND', "the engine sees NVIDIA's names and the seam"),
-    (r'cli/.*_sim\.(cc|h)$', r'common|cli|engine/include|simulator', 'what only the virtual GPU has'),
+    (r'engine/kernels', r'engine/kernels|' + NVIDIA + '|BACKEND', 'kernels include only kernels and the seam'),
+    (r'engine/', r'common|engine|simulator/(logical|trace)|' + NVIDIA + '|BACKEND', "the engine includes NVIDIA's headers and the seam"),
+    (r'cli/.*_sim\.(cc|h)$', r'common|cli|engine/include|simulator', 'these files are for the virtual GPU'),
     (r'cli/', r'common|cli|engine/include|simulator/clock', 'nothing above the engine includes CUDA'),
-    (r'notebooks/', r'notebooks/|engine/include', 'the kernel of notebooks knows the public API'),
-    (r'examples/', r'engine/include', 'a program of a user'),
+    (r'notebooks/', r'notebooks/|engine/include', 'the kernel of notebooks uses the public API'),
+    (r'examples/', r'engine/include', 'a user\'s program'),
     (r'lessons/', r'lessons|engine/include|simulator/gpu|BACKEND', 'lessons run on the virtual GPU'),
     (r'bench/', r'bench|tests|engine|simulator|common|BACKEND', ''),
     (r'tests/', r'tests|bench|engine|simulator|common|BACKEND', ''),
@@ -72,7 +72,7 @@ class House:
                 self.look_at(name, bracket, written)
 
     def resolve(self, name, bracket, written):
-        """The files that this include may mean; [] where it is the system's, None where it is nothing."""
+        """The files that this include may mean; [] for a header of the system, None where it can't be resolved."""
         if written.startswith('backend/'):
             twins = [f'{folder}/{written[len("backend/"):]}' for folder in TWINS]
             own = [twin for twin in twins if pathlib.PurePath(twin).parent == pathlib.PurePath(name).parent]
