@@ -242,13 +242,10 @@ Optimizer parse_unclipped_optimizer(const json& object) {
   if (config.contains("gradient_accumulation_steps") && !config.at("gradient_accumulation_steps").is_null())
     throw Error("its optimizer's gradient_accumulation_steps are not supported");
   if (config.value("use_ema", false) || config.value("amsgrad", false)) throw Error("use_ema and amsgrad are not supported");
-  const LearningRate learning_rate = parse_rate(config.at("learning_rate"));
-  const float beta_1 = config.value("beta_1", 0.9F), beta_2 = config.value("beta_2", 0.999F), epsilon = config.value("epsilon", 1e-7F);
-  if (class_name == "Adam") return Adam(learning_rate, beta_1, beta_2, epsilon);
-  if (class_name == "Nadam") return Nadam(learning_rate, beta_1, beta_2, epsilon);
-  if (class_name == "AdamW") return AdamW(learning_rate, config.value("weight_decay", 0.004F), beta_1, beta_2, epsilon);
-  if (class_name == "SGD") return SGD(learning_rate, config.value("momentum", 0.0F), config.value("nesterov", false));
-  throw Error("the optimizer " + class_name + " is not supported");
+  return make_optimizer(class_name, parse_rate(config.at("learning_rate")), [&](const char* name, float otherwise) {
+    const json value = config.value(name, json());
+    return value.is_null() ? otherwise : value.is_boolean() ? static_cast<float>(value.get<bool>()) : value.get<float>();
+  });
 }
 
 struct ClippingName {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "lockstep/schedules.h"
 
 namespace lockstep {
+
+class Optimizer;
 
 struct Clipping {
   enum class Kind { none, value, norm, global_norm };
@@ -45,5 +48,9 @@ class OptimizerImpl {
 };
 
 std::shared_ptr<OptimizerImpl> make_optimizer(const std::string& name);  // "adam", ...; an unknown name is an Error with the known ones
+
+// As a file describes it: Keras' class ("Adam") and its arguments by name, with a default for one that is missing.
+using OptimizerArguments = std::function<float(const char* name, float otherwise)>;
+Optimizer make_optimizer(const std::string& keras_class, const LearningRate& rate, const OptimizerArguments& arguments);
 
 }  // namespace lockstep

@@ -8,12 +8,50 @@
 
 namespace lockstep {
 
+namespace {
+
+using Arguments = OptimizerArguments;
+
+struct Entry {
+  const char* name;         // in compile("adam", ...)
+  const char* keras_class;  // in files
+  Optimizer (*make)();      // with Keras' defaults
+  Optimizer (*make_from)(const LearningRate& rate, const Arguments& get);
+};
+
+// Every optimizer; a new one is a row here.
+const Entry kOptimizers[] = {
+    {"adam", "Adam", []() -> Optimizer { return Adam(); },
+     [](const LearningRate& rate, const Arguments& get) -> Optimizer {
+       return Adam(rate, get("beta_1", 0.9F), get("beta_2", 0.999F), get("epsilon", 1e-7F));
+     }},
+    {"adamw", "AdamW", []() -> Optimizer { return AdamW(); },
+     [](const LearningRate& rate, const Arguments& get) -> Optimizer {
+       return AdamW(rate, get("weight_decay", 0.004F), get("beta_1", 0.9F), get("beta_2", 0.999F), get("epsilon", 1e-7F));
+     }},
+    {"nadam", "Nadam", []() -> Optimizer { return Nadam(); },
+     [](const LearningRate& rate, const Arguments& get) -> Optimizer {
+       return Nadam(rate, get("beta_1", 0.9F), get("beta_2", 0.999F), get("epsilon", 1e-7F));
+     }},
+    {"sgd", "SGD", []() -> Optimizer { return SGD(); },
+     [](const LearningRate& rate, const Arguments& get) -> Optimizer { return SGD(rate, get("momentum", 0), get("nesterov", 0) != 0); }},
+};
+
+}  // namespace
+
 std::shared_ptr<OptimizerImpl> make_optimizer(const std::string& name) {
-  if (name == "adam") return Adam().impl();
-  if (name == "adamw") return AdamW().impl();
-  if (name == "nadam") return Nadam().impl();
-  if (name == "sgd") return SGD().impl();
-  throw Error("There is no optimizer \"" + name + "\"; there are: adam, adamw, nadam, sgd");
+  std::string known;
+  for (const Entry& entry : kOptimizers) {
+    if (name == entry.name) return entry.make().impl();
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  throw Error("There is no optimizer \"" + name + "\"; there are: " + known);
+}
+
+Optimizer make_optimizer(const std::string& keras_class, const LearningRate& rate, const OptimizerArguments& arguments) {
+  for (const Entry& entry : kOptimizers)
+    if (keras_class == entry.keras_class) return entry.make_from(rate, arguments);
+  throw Error("the optimizer " + keras_class + " is not supported");
 }
 
 Optimizer::Optimizer(const std::string& name) : impl_(make_optimizer(name)) {}
