@@ -22,16 +22,16 @@ def expect(what, good, text):
     print(('ok    ' if good else 'FAIL  ') + what + ('' if good else '\n' + text))
 
 
-# name of the fault, files and the lines they get, what includes.py must say
+# name of the fault, files and the lines they get, what a line of includes.py must have; in a cycle the order of the rooms depends on the others
 PLANTED = [
     ('an upward include', {'simulator/trace/trace.cc': '#include "engine/nn/graph.h"'}, 'simulator/trace/trace.cc includes engine/nn/graph.h'),
     ('the engine looks inside the virtual GPU', {'engine/ops/matmul.cc': '#include "simulator/gpu/runtime/queue.h"'},
      'engine/ops/matmul.cc includes simulator/gpu/runtime/queue.h'),
-    ('the virtual GPU knows of training', {'simulator/gpu/runtime/machine.cc': '#include "engine/device/stream.h"'},
+    ('the virtual GPU depends on training', {'simulator/gpu/runtime/machine.cc': '#include "engine/device/stream.h"'},
      'simulator/gpu/runtime/machine.cc includes engine/device/stream.h'),
     ('a cycle of three rooms',
      {'engine/tensor/tensor.h': '#include "engine/display/a.h"', 'engine/display/a.h': '#include "engine/optim/b.h"',
-      'engine/optim/b.h': '#include "engine/tensor/tensor.h"'}, 'cycle: engine/display -> '),
+      'engine/optim/b.h': '#include "engine/tensor/tensor.h"'}, ('cycle:', 'engine/tensor', 'engine/display', 'engine/optim')),
     ('an include that is nothing', {'engine/nn/graph.cc': '#include "graph.h"'}, 'unresolved: engine/nn/graph.cc: "graph.h'),
     ('a helper that only one backend has', {'engine/ops/matmul.cc': '#include <backend/context.h>'}, 'unresolved: engine/ops/matmul.cc: <backend/context.h'),
     ('a new folder without a direction', {'extras/x.cc': '#include "common/sha256.h"'}, 'extras/x.cc: this folder has no row'),
@@ -54,7 +54,8 @@ with tempfile.TemporaryDirectory() as folder:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(line + '\n' + (before[path] or ''))
         code, text = run(folder)
-        expect(what, code == 1 and said in text, text)
+        parts = said if isinstance(said, tuple) else (said,)
+        expect(what, code == 1 and any(all(part in line for part in parts) for line in text.split('\n')), text)
         for path, old in before.items():
             path.unlink() if old is None else path.write_text(old)
     expect('the copy as it is', run(folder)[0] == 0, '')
