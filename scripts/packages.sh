@@ -16,7 +16,7 @@ install_missing() {
   [[ ${LOCKSTEP_INSTALL:-} == no ]] && return
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     command -v cmake >/dev/null && command -v ninja >/dev/null && return  # CMake reports what it misses
-    die "this is not Debian or Ubuntu, so please install what these packages hold, then try again: ${packages[*]}"
+    die "this is not Debian or Ubuntu. Fix: install what these packages have, then try again: ${packages[*]}"
   fi
   local installed
   installed=" $(dpkg-query -W -f '${db:Status-Abbrev}${Package} ' "${packages[@]}" 2>/dev/null || true)"

@@ -73,14 +73,14 @@ class Splitter {
   Piece make(Piece::Kind kind, std::size_t first, std::size_t last) const {
     Piece piece;
     piece.kind = kind;
-    // With the comments before it, which tell what it is for.
+    // With the comments before it, which inspection shows.
     piece.begin = kind == Piece::Kind::wrapped ? (first > 0 ? tokens_[first - 1].end : 0) : tokens_[first].begin;
     piece.end = tokens_[last - 1].end;
     piece.line = 1 + static_cast<int>(std::count(code_.begin(), code_.begin() + static_cast<std::ptrdiff_t>(tokens_[first].begin), '\n'));
     return piece;
   }
 
-  // Behind the angle brackets that open at i.
+  // The index after the angle brackets that open at i.
   std::size_t skip_angles(std::size_t i) const {
     int angles = 0;
     for (int depth = 0; i < tokens_.size(); ++i) {
@@ -188,7 +188,7 @@ class Splitter {
     return piece;
   }
 
-  // Declarations that belong to a scope which is there already.
+  // Declarations that belong to an existing scope.
   bool stays_outside(std::size_t first, std::size_t last, bool function) const {
     const std::string& begin = text(first);
     if (begin == "namespace" || (begin == "using" && text(first + 2) != "=" && text(first + 2) != "[")) return true;
@@ -260,7 +260,7 @@ bool is_complete(const std::string& code) {
   return depth <= 0 && !continued;
 }
 
-// Where a comment begins that never ends, behind the last token.
+// The start of a comment after the last token that is never closed.
 static std::size_t open_comment(const std::string& code, std::size_t at) {
   while ((at = code.find('/', at)) != std::string::npos) {
     if (code.compare(at, 2, "/*") == 0) {
@@ -278,7 +278,7 @@ std::string unclosed_bracket(const std::string& code) {
   std::vector<const Token*> open;
   const Tokens tokens = lex(code);
   for (const Token& token : tokens) {
-    // What #if or #define leaves out may hold brackets: the compiler knows.
+    // Text that #if or #define leaves out may have brackets; only the compiler can tell.
     const std::string directive = token.directive ? code.substr(token.begin, token.end - token.begin) : "";
     if (directive.find("if") != std::string::npos || directive.find("define") != std::string::npos) return "";
     if (depth_change(token) > 0) open.push_back(&token);

@@ -1,4 +1,4 @@
-// operator new of cells and of the libraries they use: a large allocation looks at the bound first.
+// operator new of cells and of the libraries they use: a large allocation checks the memory bound first.
 #include <cstdlib>
 #include <new>
 

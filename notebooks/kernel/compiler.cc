@@ -47,7 +47,7 @@ struct Interrupted {};
 // Cells run in the main thread.
 bool runs_cells() { return getpid() == gettid(); }
 
-// Every 10 ms is often enough; asking the system costs as much as a thousand rounds.
+// Every 10 ms is enough; the system call costs as much as a thousand iterations.
 void look_at_memory() {
   thread_local long last = 0;
   timespec now{};
@@ -60,7 +60,7 @@ void look_at_memory() {
 
 std::string message_of(llvm::Error error) { return llvm::toString(std::move(error)); }
 
-// `#pragma xcpp_piece` stands behind every piece, where clang has read it and has not made code of it.
+// `#pragma xcpp_piece` follows every piece, when clang has parsed it and not yet generated code.
 class PiecePragma : public clang::PragmaHandler {
  public:
   PiecePragma(Shadowing& shadowing, SafePoints& safe_points, clang::CompilerInstance& instance)
@@ -83,7 +83,7 @@ std::string source_name_of_type(const char* name) {
   return status == 0 ? text.get() : name;
 }
 
-// Without the namespaces of cells, which no author wrote.
+// Without the namespaces of cells, which the user did not write.
 std::string without_spaces(const std::string& text) {
   static const std::regex form(std::string(kPrefix) + "[0-9]+::");
   return std::regex_replace(text, form, "");
@@ -128,7 +128,7 @@ int current_line() { return line_reached; }
 struct Compiler::Diagnostics {
   std::string text;
   llvm::raw_string_ostream stream{text};
-  // Without clang's lines about how it came to be in the cell.
+  // Without clang's lines about the internal include.
   std::string take() {
     stream.flush();
     std::istringstream lines(std::exchange(text, {}));
@@ -171,7 +171,7 @@ Compiler::Compiler(Settings settings) : settings_(std::move(settings)), diagnost
 }
 
 Compiler::~Compiler() {
-  // Destructors of a notebook's variables would run in any order, on GPUs that are gone: the process ends without them.
+  // Destructors of a notebook's variables would run in any order, after the GPUs are destroyed: the process ends without them.
   static_cast<void>(interpreter_.release());
 }
 
@@ -329,7 +329,7 @@ void mark(int line) {
   if (lockstep::kernel::interrupted()) throw lockstep::kernel::Interrupted();
 }
 
-// Only the thread that runs the cell can be stopped so: an exception that leaves another one ends the process.
+// Only the thread that runs the cell can be stopped this way: an exception that leaves another thread ends the process.
 void safe_point() {
   thread_local unsigned rounds = 0;
   if (lockstep::kernel::interrupted() && lockstep::kernel::runs_cells()) throw lockstep::kernel::Interrupted();

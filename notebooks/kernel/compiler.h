@@ -1,4 +1,4 @@
-// clang's interpreter, with what a notebook needs beyond it: definitions that can be given again, errors as text with the cell's
+// clang's interpreter, with additions for notebooks: definitions that can be replaced, errors as text with the cell's
 // own lines, xeus-cling's pragmas, completion and inspection.
 #pragma once
 
@@ -42,8 +42,8 @@ class Compiler {
   explicit Compiler(Settings settings);
   ~Compiler();
 
-  // Compiles and links the cell in a copy of the process first. A cell that fails there leaves no trace here: neither half a declaration
-  // in clang nor a symbol that is promised and never made.
+  // Compiles and links the cell in a copy of the process first. A cell that fails there changes nothing here: it leaves no partial
+  // declaration in clang and no symbol without a definition.
   Outcome run(const std::string& cell, int number);
   Completion complete(const std::string& code, std::size_t cursor);
   std::string inspect(const std::string& code, std::size_t cursor);  // the declaration and the comment above it; empty: not known

@@ -69,7 +69,7 @@ Connection::Connection(const std::string& file) : context_(zmq_ctx_new()) {
   std::thread([this] { answer_heartbeats(); }).detach();
 }
 
-// The heartbeat's thread waits in its socket for ever, so the process ends with _exit, after what was sent has left.
+// The heartbeat's thread never returns from its socket, so the process ends with _exit, after all messages are sent.
 Connection::~Connection() {
   for (auto* one : {&shell_, &control_, &input_, &published_}) one->reset();
 }

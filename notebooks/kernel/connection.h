@@ -33,7 +33,7 @@ class Connection {
   enum class Channel { shell, control, input };
   std::optional<Message> receive(Channel channel, int milliseconds);
   void reply(Channel channel, const Message& request, const std::string& type, nlohmann::json content);
-  // To everyone who looks at the notebook.
+  // To all clients of the notebook.
   void publish(const Message& parent, const std::string& type, nlohmann::json content);
 
  private:

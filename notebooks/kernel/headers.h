@@ -1,5 +1,5 @@
-// A user's own headers, #include "mine.h", are read as part of the cell: so one that was changed is read again, and what it defines again
-// counts from then on, as with a changed cell. The compiler alone would keep the first version.
+// A user's own headers, #include "mine.h", are read as part of the cell: so a changed header is read again, and its
+// definitions replace the old ones, as with a changed cell. The compiler alone would keep the first version.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ class UserHeaders {
   };
 
   void add_folder(const std::string& folder) { folders_.push_back(folder); }
-  // The header of this directive in the file `by`; its text is empty if it has been read as it is. Nothing: the compiler's matter.
+  // The header of this directive in the file `by`; its text is empty if it has been read as it is. Nothing: left to the compiler.
   std::optional<Header> take(const std::string& directive, const std::string& by);
 
  private:

@@ -8,7 +8,7 @@
 namespace lockstep::kernel {
 namespace {
 
-constexpr int kSession = 1;  // a kernel keeps the cells of its own life
+constexpr int kSession = 1;  // a kernel keeps the cells of its session
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Completion, and what a name means: both ask the compiler.
+// Completion and inspection of names, with the compiler.
 #include <cctype>
 #include <set>
 
@@ -87,7 +87,7 @@ void add_names_in(clang::DeclContext& scope, const std::string& typed, std::set<
 
 }  // namespace
 
-// Runs in a copy of the process: what is compiled here to learn about a type leaves no trace.
+// Runs in a copy of the process: what is compiled here to find a type does not change the session.
 Completion Compiler::complete(const std::string& code, std::size_t cursor) {
   Completion completion;
   completion.end = completion.begin = std::min(cursor, code.size());

@@ -55,7 +55,7 @@ class NotebookInput : public std::streambuf {
   std::string line_;
 };
 
-// Progress that ends without a newline shall be seen too.
+// Shows output that ends without a newline, such as a progress line.
 void flush_now_and_then() {
   std::thread([] {
     for (;;) {
@@ -93,7 +93,7 @@ json complete(Compiler& compiler, const json& request) {
   return {{"type", "done"}, {"matches", completion.matches}, {"begin", completion.begin}, {"end", completion.end}};
 }
 
-// Asking the compiler about half a statement leaves no trace, whatever happens.
+// In a copy of the process, so that a question about half a statement changes nothing.
 json ask_a_copy(const std::function<json()>& question) {
   flush_output();
   TrialLimits limits;

@@ -32,8 +32,8 @@ namespace {
 
 std::string message_of(llvm::Error error) { return llvm::toString(std::move(error)); }
 
-// Destructors of cells' variables, in the order in which the variables were made. They run when a cell is taken back; at the end of the
-// process none does, for they would run in any order, on GPUs that are gone.
+// Destructors of cells' variables, in the order in which the variables were made. They run when a cell is undone; at the end of the
+// process none does, because they would run in any order, after the GPUs are destroyed.
 struct Destructor {
   void (*function)(void*);
   void* object;
@@ -91,7 +91,7 @@ std::vector<llvm::Function*> take_initialisers(llvm::Module& module) {
   return functions;
 }
 
-// Out of LLVM's "Symbols not found: [ _Z1fv ]" a sentence that names what the author wrote.
+// Turns LLVM's "Symbols not found: [ _Z1fv ]" into a sentence with the names in the source.
 std::string sentence_of(const std::string& error) {
   static const std::regex missing(R"(Symbols not found: \[ ([^\]]*) \])");
   std::smatch match;

@@ -1,6 +1,6 @@
 // Machine code of cells: takes clang's module of a cell, compiles and links it in this process, and finds the function that runs it.
 //
-// Linking is apart from running, so a trial can do the first only (trial.h), and an exception passes through no code of LLVM.
+// Linking and running are separate, so a trial can only link (trial.h), and an exception passes through no code of LLVM.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,8 @@ class Jit {
   Jit();
   ~Jit();
 
-  // What makes the module's variables and runs its statements, in order. Throws std::runtime_error with what does not link.
+  // The functions that initialise the module's variables and run its statements, in order. Throws std::runtime_error with the symbols that
+  // do not link.
   std::vector<Function> link(std::unique_ptr<llvm::Module> module);
 
   // The destructors of the variables that the last module made, newest first.

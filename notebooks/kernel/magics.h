@@ -1,4 +1,4 @@
-// Lines that begin with %: what xeus-cling has of them. %%file NAME writes the cell to a file; %%timeit measures it.
+// Lines that begin with %, as in xeus-cling. %%file NAME writes the cell to a file; %%timeit measures it.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace lockstep::kernel {
 struct Magic {
   std::string code;      // to be run in place of the cell; empty: nothing is left to run
   std::string printed;   // what was done
-  std::string mistaken;  // one sentence; empty: none
+  std::string mistaken;  // an error in one sentence; empty: none
 };
 
 std::optional<Magic> read_magic(const std::string& cell);  // nothing: an ordinary cell

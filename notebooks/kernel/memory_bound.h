@@ -1,7 +1,7 @@
 // How much memory cells may take: LOCKSTEP_NOTEBOOK_MEMORY in GiB, else three quarters of what the machine or the container has.
 //
-// Counted is memory in use, not addresses: the virtual GPU reserves far more of those than it touches. Loops and large allocations of a
-// cell look first and throw; what grows in another way is ended from outside, by the process that talks to Jupyter.
+// Memory in use is counted, not addresses: the virtual GPU reserves far more addresses than it uses. Loops and large allocations of a
+// cell check the bound and throw; other growth is detected by the process that talks to Jupyter, which ends the C++ process.
 #pragma once
 
 #include <sys/types.h>

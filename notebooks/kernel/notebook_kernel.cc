@@ -177,7 +177,7 @@ void NotebookKernel::show(const json& message, int number) {
   connection_.publish(parent_, type == "update" ? "update_display_data" : "display_data", content);
 }
 
-// Nothing is read while the user thinks, so an interrupt is looked for.
+// Waits for the user's input, and checks for an interrupt.
 json NotebookKernel::ask_user(const Message& request, const std::string& prompt) {
   if (!request.content.value("allow_stdin", true)) return json::object();
   connection_.reply(Connection::Channel::input, request, "input_request", {{"prompt", prompt}, {"password", false}});
@@ -300,7 +300,7 @@ int NotebookKernel::idle() {
   output_.tick();
   const int wait = output_.wait();
   if (!running_) return wait;
-  // Loops and allocations of cells stop earlier by themselves, so a little more is for what they can't see.
+  // Loops and allocations of cells stop at the bound; this limit is a little higher, for growth that they do not detect.
   if (!too_large_ && memory_in_use(process_->id()) / 9 * 8 > memory_bound()) {
     too_large_ = true;
     kill(process_->id(), SIGKILL);

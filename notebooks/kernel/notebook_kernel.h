@@ -1,4 +1,4 @@
-// Answers Jupyter's requests: passes cells to the interpreter's process, shows what they print and make, and outlives them.
+// Answers Jupyter's requests: passes cells to the interpreter's process, publishes their output, and restarts that process after a crash.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class NotebookKernel {
  public:
   NotebookKernel(std::string program, Connection& connection, Interrupts& interrupts);
 
-  void serve();                         // requests on the shell channel, for ever
+  void serve();                         // handles requests on the shell channel; never returns
   static nlohmann::json kernel_info();  // also asked for on the control channel, while a cell runs
   static bool is_about_comms(const std::string& type) { return type.rfind("comm_", 0) == 0; }
 

@@ -1,4 +1,4 @@
-// What a cell prints, on its way to Jupyter: gathered, so that a page takes at most 20 messages a second, and cut after 5 MiB.
+// Collects a cell's output for Jupyter: at most 20 messages a second, cut after 5 MiB.
 #pragma once
 
 #include <chrono>

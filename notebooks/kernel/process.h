@@ -1,4 +1,4 @@
-// The interpreter as the kernel sees it: a child process with a channel, an output and an error output.
+// The interpreter's process: a child with a message channel, stdout and stderr.
 #pragma once
 
 #include <sys/types.h>
@@ -34,7 +34,7 @@ class InterpreterProcess {
   // The next message, while what the process prints is passed on. Nothing: the process has ended.
   // `idle` is called before each wait and says how many milliseconds it may take at most; -1: as long as it takes.
   std::optional<nlohmann::json> next(const Print& print, const std::function<int()>& idle);
-  // How a process that has ended did: "segmentation fault", "it called exit(3)".
+  // How the process ended: "segmentation fault", "it called exit(3)".
   std::string how_it_ended();
 
  private:

@@ -1,4 +1,4 @@
-// Loops of cells can be stopped: each round begins with a call of xcpp_kernel::safe_point(), which throws once the cell is interrupted.
+// Loops of cells can be stopped: each iteration begins with a call of xcpp_kernel::safe_point(), which throws once the cell is interrupted.
 //
 // The call is added to clang's tree of the cell, not to its text: errors keep their columns, destructors run, and any form of loop has it.
 #pragma once

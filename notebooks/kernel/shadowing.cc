@@ -79,7 +79,7 @@ void Shadowing::shadow(clang::Sema& sema, clang::DeclContext& parent, clang::Nam
   for (clang::NamedDecl* old : parent.getPrimaryContext()->lookup(newer.getDeclName())) olds.push_back(old);
   for (clang::NamedDecl* old : olds) {
     std::string space;
-    // A variable also hides a function of the C library, whose names (read, index, y0, ...) few people know.
+    // A variable also hides a function of the C library with a common name (read, index, y0, ...).
     const bool of_the_library =
         llvm::isa<clang::FunctionDecl>(old) && function_of(newer) == nullptr && old->getDeclContext()->isTranslationUnit();
     if (!of_the_library && (!is_cells(*old, space) || space == space_)) continue;

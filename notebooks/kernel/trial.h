@@ -1,4 +1,4 @@
-// A question answered in a copy of this process, which may take so much memory and time; whatever happens there, nothing changes here.
+// Runs a function in a copy of this process with limits of memory and time; this process does not change.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct TrialResult {
   std::string text;  // the answer, or why there is none: "it took more than 1 GiB of memory"
 };
 
-// The copy has only the calling thread. `give_up` is asked now and then; when it says so, the copy is ended.
+// The copy has only the calling thread. `give_up` is called from time to time; when it returns true, the copy is ended.
 TrialResult in_a_copy(const std::function<std::string()>& question, const TrialLimits& limits, const std::function<bool()>& give_up);
 
 }  // namespace lockstep::kernel

@@ -1,4 +1,4 @@
-// Traces for the browser's test, and beside them what the engine itself says about every step: the page must show the same.
+// Traces for the browser's test, with the engine's own figures of every step, which the page must show.
 //
 //   make_traces FOLDER    writes engine.json, and as .html and .json: pictures (ring), texts (tree), graphs (one device, CUDA graphs) and
 //                         shared (one copy)

@@ -142,7 +142,7 @@ def check_page(browser, name, engine=None):
 
 
 def check_words(browser, name):
-    """What the page says in words is what the trace has."""
+    """The texts of the page have the figures of the trace."""
     recorded = Recorded(os.path.join(FOLDER, name + ".json"))
     browser.open(os.path.join(FOLDER, name + ".html"))
     browser.wait("document.querySelectorAll('#phases button').length === 6", "the page")

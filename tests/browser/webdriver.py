@@ -67,7 +67,7 @@ class Browser:
         self.call("POST", f"/element/{element}/value", {"text": text})
 
     def wait(self, script, what):
-        """Until a script says true. However slow the machine: the limit only ends what hangs."""
+        """Until a script returns true. The limit is long: it only ends a hang."""
         for _ in range(600):
             if self.run("return " + script):
                 return

@@ -1,4 +1,4 @@
-// Pictures of every format there is.
+// Pictures of every supported format.
 #include "engine/data/image/image.h"
 #include "tests/fuzz/harness.h"
 

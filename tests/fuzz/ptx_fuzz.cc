@@ -5,7 +5,7 @@
 
 namespace {
 
-// The machine is below the engine and has an Error of its own.
+// The machine does not depend on the engine, so its Error is another type.
 template <typename Function>
 int run_or_refuse(Function function) {
   return lockstep::fuzz::read_or_refuse([&] {

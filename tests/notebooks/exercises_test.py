@@ -1,11 +1,11 @@
-"""The exercises of the three programs: the solution passes its check, and near misses do not."""
+"""The exercises of the three programs: the solution passes its check, and similar wrong answers do not."""
 import json
 import sys
 
 import notebooks_test
 from kernel_session import Session
 
-# By grade_id: what stands in the solution, and what a learner might have written instead.
+# By grade_id: a part of the solution, and what a learner might write instead.
 MISTAKES = {
     "mnist-1": [("(28 - kernel + 1) / 2", "28 / 2"), ("kernel * kernel * filters + filters", "kernel * kernel * filters")],
     "mnist-2": [("samples + batch - 1", "samples"), ("each * replicas", "each")],

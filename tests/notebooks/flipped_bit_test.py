@@ -1,4 +1,4 @@
-"""The checks in notebooks compare distinct memory: one bit of one replica's copy is flipped, and each of them must notice.
+"""The checks in notebooks compare distinct memory: one bit of one replica's copy is flipped, and each check must fail.
 
     flipped_bit_test.py [NOTEBOOK ...]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The notebooks as people see them: JupyterLab in a real browser, light and dark, on a window of 1280 and of 1440 pixels.
+"""The notebooks in JupyterLab in a real browser, light and dark, in windows of 1280 and 1440 pixels.
 
     jupyterlab_tour.py FOLDER                  every notebook with the outputs it is kept with; in 00 a typo is made and corrected; pages made of them
     jupyterlab_tour.py FOLDER NOTEBOOK ...     these are run from top to bottom first
@@ -161,7 +161,7 @@ def look(browser, name, pictures):
 
 
 def make_a_typo(browser, name):
-    """A cell is mistyped, run, corrected and run again; what follows works as if nothing had happened."""
+    """A cell is mistyped, run, corrected and run again; later cells work as if it had been right at first."""
     wait_for_kernel(browser)
     find = f"{CELLS}.findIndex((cell) => cell.model.sharedModel.getSource().includes('Model model = strategy.scope'))"
     state = f"(() => {{ const cell = {CELLS}[{find}]; return cell.model.executionCount; }})()"
@@ -214,7 +214,7 @@ if webdriver.missing():
     print("Skipped: no", ", ".join(webdriver.missing()))
     sys.exit(77)
 os.makedirs(FOLDER, exist_ok=True)
-# What notebooks find does not matter here: they draw their own.
+# Notebooks generate their data here.
 os.environ.pop("LOCKSTEP_DATA", None)
 os.environ["LOCKSTEP_OFFLINE"] = "1"
 taken = []

@@ -1,10 +1,10 @@
-"""A kernel to talk to, for tests: starts it, runs cells, collects what they show."""
+"""A kernel for tests: starts it, runs cells, collects their outputs."""
 import queue
 import time
 
 from jupyter_client.manager import KernelManager
 
-DEADLINE = 120  # seconds; far beyond anything that happens, so that a busy machine fails nothing
+DEADLINE = 120  # seconds; long enough for a busy machine
 
 
 class Result:

@@ -1,4 +1,4 @@
-"""The C++ kernel through Jupyter's own client: each name is a promise."""
+"""The C++ kernel through Jupyter's own client; each test's name states what holds."""
 import os
 import sys
 import unittest

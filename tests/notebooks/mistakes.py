@@ -1,4 +1,4 @@
-"""Cells with mistakes, as people make them. Each: (what, the wrong cell, the corrected one, a probe, what the probe shows).
+"""Cells with common mistakes. Each: (what, the wrong cell, the corrected one, a probe, what the probe shows).
 
 The wrong cell must fail, the corrected one must run, and the probe shows that the wrong one left nothing behind. All run in one session,
 which has BEFORE; `side` is 1 there. The first 60 compare interpreters (docs/notebook-kernel.md).

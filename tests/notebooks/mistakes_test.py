@@ -18,7 +18,7 @@ def prepare(session):
 
 
 def fault_of(session, wrong, right, probe, value):
-    """What is not as it should be; empty if all is."""
+    """What is wrong; empty where nothing is."""
     failed = session.run(wrong)
     if failed.status != "error":
         return "it ran"
@@ -48,7 +48,7 @@ def main():
             if not fault:
                 continue
             faults.append(f"{what}: {fault}")
-            if compare:  # each mistake meets an interpreter that no other one has harmed
+            if compare:  # each mistake gets a new interpreter
                 session.close()
                 session = Session()
                 prepare(session)

@@ -5,7 +5,7 @@
     notebooks_test.py --record NOTEBOOK ...     runs them and keeps what they show in their files
     notebooks_test.py --check                   outputs, kernels, sizes of cells, tables of two columns
 
-Tags of cells: `warns` means that a cell is expected to write a warning; `shows-data` that it shows samples, which are not ours to pass on: what is kept of it comes from a
+Tags of cells: `warns` means that a cell is expected to write a warning; `shows-data` that it shows samples, which may not be redistributed: its kept output comes from a
 run without data.
 """
 import ast
@@ -41,7 +41,7 @@ def execute(name):
     """The notebook with its outputs, and what went wrong, or None."""
     notebook = nbformat.read(FOLDER / name, as_version=4)
     begin = time.monotonic()
-    # What a notebook writes goes to a folder that is thrown away; what it looks for is found from there.
+    # A notebook runs in a temporary folder, from which it finds the project.
     with tempfile.TemporaryDirectory(dir=os.environ.get("LOCKSTEP_NOTEBOOK_FOLDER")) as folder:
         try:
             # coalesce_streams: a progress line that was written over is kept as it ended.
@@ -166,7 +166,7 @@ def output_faults(where, cell):
 
 
 def check_all():
-    """Kernels are named as everywhere, cells are short, texts are there, what is shown is kept and small."""
+    """Kernels have the usual name, cells are short, there is text, and outputs are kept and small."""
     faults = []
     for path in sorted(FOLDER.glob("*.ipynb")):
         notebook = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""Jupyter's protocol beyond its own suite: the ipc transport, dates, signatures, what the kernel says about itself."""
+"""Jupyter's protocol beyond its own suite: the ipc transport, dates, signatures, kernel_info."""
 import datetime
 import os
 import sys
@@ -28,7 +28,7 @@ class Protocol(unittest.TestCase):
             session.finish(session.start("1"), on_message=lambda message, _: dates.append(message["header"]["date"]))
             after = datetime.datetime.now(datetime.timezone.utc)
             self.assertTrue(dates and all(before <= date <= after for date in dates), (before, dates, after))
-            # A message that is not signed with the session's key is not looked at.
+            # A message that is not signed with the session's key is ignored.
             key, session.client.session.key = session.client.session.key, b"another"
             session.client.execute("int forged = 1;")
             session.client.session.key = key

@@ -1,4 +1,4 @@
-"""Interrupts, output in masses, two notebooks at once: what a session lives through."""
+"""Interrupts, large outputs, and two notebooks at the same time."""
 import sys
 import time
 import unittest
@@ -18,7 +18,7 @@ class Stopping(unittest.TestCase):
         cls.session.close()
 
     def interrupt_when(self, code, ready, presses=1):
-        """Runs a cell and presses the stop button once `ready` says so; each further press waits for what the one before said."""
+        """Runs a cell and presses the stop button once `ready` says so; each further press waits for the message of the one before."""
         said = []
 
         def on_message(message, result):

@@ -33,7 +33,7 @@ def line_with(text, part):
 
 
 def found(place, words, part, bit="", flag="", code=1):
-    """`part` is what the check says of the broken copy; it must not say so of a whole one."""
+    """`part` is in the check's output for the broken copy, and not in that for a whole one."""
     whole_code, whole = run(words)
     expect(f"{place} passes without the flipped bit", whole_code == 0 and part not in whole, whole)
     broken_code, broken = run(words + ([flag, bit] if flag else []), "" if flag else bit)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the commands of the README and of the pages in docs/, as they stand: fenced blocks of `sh`, and inline code that begins with
-`./lockstep` or `lockstep`. (Blocks of C++ are compiled by tests/CMakeLists.txt.) Links to files must point to one.
+`./lockstep` or `lockstep`. (Blocks of C++ are compiled by tests/CMakeLists.txt.) Files that these pages and those of lessons and notebooks
+name or link to must exist.
 
 page_commands_test.py PROGRAM [PAGE ...]
 
@@ -39,6 +40,7 @@ OTHER_MACHINES = {  # command: what it takes
     r"lockstep bench --peers\b": "some 4 GB of other frameworks",
     r" \.\.\. |--seed n$": "an argument in place of the dots",
 }
+PLACEHOLDER = re.compile(r"NAME|NN-|\.\.\.|/x$|lessons/work")
 
 
 def commands_of(page):
@@ -55,10 +57,14 @@ def commands_of(page):
     return found
 
 
-def broken_links(page):
+def missing_files(page):
+    """Links and names of sources, such as `engine/nn/dense.cc`, that lead nowhere."""
     text = open(os.path.join(ROOT, page), encoding="utf-8").read()
-    links = re.findall(r"\]\(([^)#\s]+)", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL))
-    return [link for link in links if "://" not in link and not os.path.exists(os.path.join(ROOT, os.path.dirname(page), link))]
+    outside = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)", outside) if "://" not in link]
+    names = [name for name in re.findall(r"`((?:engine|simulator|cli|tests|bench|common|lessons)/[\w./*-]+)`", outside) if not PLACEHOLDER.search(name)]
+    return [link for link in links if not os.path.exists(os.path.join(ROOT, os.path.dirname(page), link))] + [
+        name for name in names if not glob.glob(os.path.join(ROOT, name)) + glob.glob(os.path.join(ROOT, name + ".*"))]
 
 
 def prepared(words):
@@ -87,9 +93,10 @@ for pattern, test in OTHER_TESTS.items():
         continue
     if test not in tests:
         failures.append(f"OTHER_TESTS: there is no test {test}")
+for page in [*PAGES, *glob.glob("lessons/**/*.md", root_dir=ROOT, recursive=True), "notebooks/README.md"]:
+    failures += [f"{page}: there is no {name}" for name in missing_files(page)]
 with tempfile.TemporaryDirectory() as folder:
     for page in PAGES:
-        failures += [f"{page}: the link to {link} leads nowhere" for link in broken_links(page)]
         for command in commands_of(page):
             other = [pattern for pattern in (*OTHER_TESTS, *OTHER_MACHINES) if re.search(pattern, command)]
             if other:

@@ -20,7 +20,7 @@ from workers_support import CHALLENGE, GREETING, free_port, greet, listening_por
 STRANGERS = int(os.environ.get("LOCKSTEP_STRANGERS", "50"))
 TRAIN = ["mnist", "--json", "--epochs", "25", "--batch", "96"]
 LONGEST = 300
-HELLO = 104  # bytes of an NCCL greeting, simulator/gpu/nccl/message/greeting.h
+HELLO = 104  # bytes of a greeting of the virtual NCCL, simulator/gpu/nccl/message
 random.seed(17)
 recorded = []  # a greeting of a real worker with the secret of these runs, sent to another connection
 

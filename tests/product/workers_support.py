@@ -10,7 +10,7 @@ import subprocess
 from support import PROGRAM, small_mnist
 
 SECRET = "a secret of this test only"
-GREETING = "<Iiii16s4096s32s"  # engine/distribute/workers/worker_words.h
+GREETING = "<Iiii16s4096s32s"  # the messages of engine/distribute/workers
 CHALLENGE = "<II16s"
 ANSWER = "<IiiI128s512s32s"
 

@@ -32,7 +32,7 @@ def ends(*processes):
 
 
 def pair(folder, first, second, **environment_of_second):
-    """Two workers, started one by one with other words or surroundings."""
+    """Two workers, started one by one with different arguments or environments."""
     address = f"127.0.0.1:{free_port()}"
     data = environment_of_second.pop("data", folder)
     workers = (start_worker(first, folder, 0, 2, address, LOCKSTEP_DEADLINE=60),
@@ -49,7 +49,7 @@ def expect_difference(folder, what, words, second, **environment_of_second):
 
 def what_differs(folder):
     workers, texts = pair(folder, TRAIN, TRAIN)
-    check([worker.returncode for worker in workers] == [0, 0], f"the same words train ({texts})")
+    check([worker.returncode for worker in workers] == [0, 0], f"the same arguments train ({texts})")
     expect_difference(folder, "another seed", ["--seed is 4", "0's is 0"], [*TRAIN, "--seed", "4"])
     expect_difference(folder, "another learning rate", ["--learning-rate is 0.1", "not given"], [*TRAIN, "--learning-rate", "0.1"])
     other = os.path.join(folder, "other")
@@ -99,7 +99,7 @@ def connect(port):
 
 
 def silence(folder):
-    """Who greets, with the secret, and then falls silent is waited for until the deadline and no longer; so are connections that say nothing."""
+    """A worker that greets with the secret and then sends nothing is waited for until the deadline; so is a connection that sends nothing."""
     port = free_port()
     worker = start_worker(TRAIN, folder, 0, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=4)
     facts = b"".join(f"{line}\n".encode() for line in facts_of(folder))
@@ -123,7 +123,7 @@ def silence(folder):
 
 
 def facts_of(folder):
-    """What worker 0 would want to hear of worker 1, taken from a real one that greets this test."""
+    """The facts that worker 0 expects of worker 1, taken from a real worker that greets this test."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -140,7 +140,7 @@ def facts_of(folder):
 
 
 def escape_codes(folder):
-    """A worker that has the secret and says terrible things of itself."""
+    """A worker with the secret whose facts have escape codes."""
     port = free_port()
     worker = start_worker(TRAIN, folder, 0, 2, f"127.0.0.1:{port}", LOCKSTEP_DEADLINE=30)
     with connect(port) as line:

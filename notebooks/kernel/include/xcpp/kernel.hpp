@@ -13,15 +13,16 @@
 
 namespace xcpp_kernel {
 
-void mark(int line);  // a cell has come to this line; throws when it was interrupted
-void safe_point();    // a round of a loop begins; throws when the cell was interrupted
+void mark(int line);  // called when a cell reaches this line; throws when it was interrupted
+void safe_point();    // called at each iteration of a loop; throws when the cell was interrupted
 void publish(const char* kind, const std::string& bundle, const std::string& display_id);  // "result", "display" or "update"
 
 // %timeit: prints how long one call takes. Loops: 0 for as many as take a fifth of a second.
 void timeit(int loops, int runs, void (*call)(void*), void* body);
 template <typename F>
 void timeit(int loops, int runs, F body) {
-  timeit(loops, runs, [](void* one) { (*static_cast<F*>(one))(); }, &body);
+  timeit(
+      loops, runs, [](void* one) { (*static_cast<F*>(one))(); }, &body);
 }
 
 }  // namespace xcpp_kernel

@@ -1,4 +1,4 @@
-// xeus-cling's header of this name: nl::json, in which mime_bundle_repr tells how a type is shown.
+// xeus-cling's header of this name: nl::json, which mime_bundle_repr returns.
 #pragma once
 
 #include <nlohmann/json.hpp>
