@@ -97,7 +97,7 @@ TEST(LargestBatch, FollowsTheFormula) {
   expect_batch(1000000, 10000, 0, 1000, 230);
   expect_batch(1000000, 10000, 2, 1000, 210);
   expect_batch(64 << 20, 346, 2, 30000, 559);
-  expect_batch(16 << 20, 693962, 2, 54886, 25);  // the MNIST program with a limit of 16 MiB
+  expect_batch(16 << 20, 693962, 2, 13200, 107);  // the MNIST program with a limit of 16 MiB
 }
 TEST(LargestBatch, IsZeroWhenNotEvenTheWeightsFit) { expect_batch(1000, 10000, 2, 10, 0); }
 
