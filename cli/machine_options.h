@@ -11,8 +11,6 @@ struct MachineOptions {
   int nodes = 0;        // 0: from the environment
   std::string clock;    // wall or model
   bool no_math = false;
-  std::string overlap;    // on or off
-  double bucket_mib = 0;  // 0: from the environment
 };
 
 void add_machine_options(CLI::App& command, MachineOptions& options, bool with_clock);
@@ -21,6 +19,5 @@ std::string machine_problem(const std::string& name);  // why the name is not ac
 
 // Before the first use of a GPU. An Error where the GPUs are real ones.
 void use_machine(const MachineOptions& options);
-void use_step_options(const MachineOptions& options);  // bucket size and overlap, for steps that are made from now on
 
 }  // namespace lockstep::cli

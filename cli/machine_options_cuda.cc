@@ -11,7 +11,6 @@ void use_machine(const MachineOptions& options) {
     throw Error(
         "This program was built for real GPUs; --machine, --nodes, --clock model and --no-math are for the virtual GPU. "
         "Fix: LOCKSTEP_PRESET=sim ./lockstep ...");
-  use_step_options(options);
 }
 
 }  // namespace lockstep::cli

@@ -22,7 +22,6 @@ void use_machine(const MachineOptions& options) {
     set("LOCKSTEP_SIM_NO_MATH", "1");
     set("LOCKSTEP_SIM_CLOCK", "model");
   }
-  use_step_options(options);
 }
 
 }  // namespace lockstep::cli

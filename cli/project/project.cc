@@ -100,6 +100,7 @@ Command add_project(CLI::App& app) {
   project->add_option("workload", options.workload, "What to train: mnist, reuters or cats-vs-dogs (MobileNetV2, 224 x 224)")
       ->check(one_of({"mnist", "reuters", "cats-vs-dogs"}));
   add_machine_options(*project, options.machine, false);
+  add_step_flags(*project, options.step);
   project->add_option("--nodes", options.nodes, "Numbers of machines: 1..128 (doubling) or a list, 1,2,6")
       ->capture_default_str()
       ->check(node_list());

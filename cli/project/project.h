@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "cli/machine_options.h"
+#include "cli/step_flags.h"
 
 namespace lockstep::cli {
 
 struct ProjectOptions {
   std::string workload = "cats-vs-dogs";
   MachineOptions machine;
+  StepFlags step;
   std::string nodes = "1..8";          // "1..128" doubles, "1,3,5" lists
   std::int64_t batch_per_replica = 0;  // 0: the workload's own
   int gpus = 0;                        // of a node, in place of the machine's

@@ -60,8 +60,8 @@ std::string title_of(const ProjectOptions& options, const Workload& workload, co
   std::string title = fmt::format("{} on {} ({})", workload.describe, machine.name, machine.describe);
   title += options.global_batch > 0 ? fmt::format("\nstrong scaling, global batch {}", options.global_batch) : "\nweak scaling";
   if (!options.algorithm.empty()) title += ", " + options.algorithm + " all-reduce";
-  if (options.machine.bucket_mib > 0) title += fmt::format(", buckets of {} MiB", options.machine.bucket_mib);
-  if (options.machine.overlap == "off") title += ", no overlap";
+  if (options.step.bucket_mib > 0) title += fmt::format(", buckets of {} MiB", options.step.bucket_mib);
+  if (options.step.overlap == "off") title += ", no overlap";
   if (options.logical > 0) title += fmt::format(", {} logical GPUs on one card", options.logical);
   if (!options.slow_gpu.empty()) title += ", slow GPU " + options.slow_gpu;
   return title + "; modelled, see docs/model-clock.md";
@@ -103,7 +103,7 @@ int project(const ProjectOptions& options) {
       continue;
     }
     const auto [found, fresh] = steps.try_emplace(row.batch);
-    if (fresh) found->second = record_step(workload, gpus, row.batch);
+    if (fresh) found->second = record_step(workload, gpus, row.batch, step_options(options.step));
     const RecordedStep& step = found->second;
     if (step.recording == nullptr) {
       row.fits = false;

@@ -30,6 +30,7 @@ struct RecordedStep {
 clock::Machine modelled_machine();
 
 // Records the third step, when everything is planned and allocated.
-RecordedStep record_step(const Workload& workload, const std::vector<GpuId>& gpus, std::int64_t batch_per_replica);
+RecordedStep record_step(const Workload& workload, const std::vector<GpuId>& gpus, std::int64_t batch_per_replica,
+                         const StepOptions& options = {});
 
 }  // namespace lockstep::cli

@@ -81,12 +81,14 @@ clock::Machine modelled_machine() {
   return sim::modelled_machine();
 }
 
-RecordedStep record_step(const Workload& workload, const std::vector<GpuId>& gpus, std::int64_t batch_per_replica) {
+RecordedStep record_step(const Workload& workload, const std::vector<GpuId>& gpus, std::int64_t batch_per_replica,
+                         const StepOptions& options) {
   constexpr int kSteps = 3;
   RecordedStep step;
   sim::ModelClock& model_clock = *sim::model_clock();
   try {
     const MirroredStrategy strategy(gpus);
+    strategy.set_step_options(options);
     Model model = strategy.scope([&] { return workload.make(); });
     int done = 0;
     Callback watch;

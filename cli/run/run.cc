@@ -83,7 +83,7 @@ void add_trace_options(CLI::App& run, RunOptions& options) {
       ->capture_default_str()
       ->needs(trace);
   run.add_flag("--check-mirrored", options.check_mirrored, "Compare all replicas' variables after every step");
-  run.add_option("--flip-bit", options.flip_bit, "Test the checks: flip one bit of a replica's copy of a variable after that step")
+  run.add_option("--flip-bit", options.step.flip_bit, "Test the checks: flip one bit of a replica's copy of a variable after that step")
       ->check(bit_to_flip());
   auto* json = run.add_flag("--json", options.json, "Print a line of JSON for each epoch instead of progress");
   run.add_flag("--verbose", options.verbose, "Print a line for each replica after every epoch: samples, loss, time by phase, memory")
@@ -138,6 +138,7 @@ Command add_run(CLI::App& app, char** argv) {
   add_trace_options(*run, *options);
   auto machine = std::make_shared<MachineOptions>();
   add_machine_options(*run, *machine, true);
+  add_step_flags(*run, options->step);
   run->footer(
       "Examples:\n  lockstep run mnist\n  lockstep run mnist --logical 4 --trace step.html\n  lockstep run mnist --gpus 2 --all-reduce "
       "nccl --verbose\n  lockstep run reuters --logical 2\n  lockstep run mnist --workers 2\n  lockstep run cats-vs-dogs --epochs 10");

@@ -215,10 +215,7 @@ Strategy one_device(const RunOptions& options) {
   return OneDeviceStrategy(options.devices.empty() ? "gpu:0" : options.devices.front());
 }
 
-}  // namespace
-
-Strategy make_strategy(const RunOptions& options, const DataFingerprint& data) {
-  if (!options.flip_bit.empty()) setenv("LOCKSTEP_FLIP_BIT", options.flip_bit.c_str(), 1);
+Strategy strategy_of(const RunOptions& options, const DataFingerprint& data) {
   if (options.strategy == "one-device") return one_device(options);
   // Sets the number of virtual GPUs, which the virtual GPU reads at its first use; real GPUs ignore it.
   if (options.gpus > 0) setenv("LOCKSTEP_SIM_GPUS", std::to_string(options.gpus).c_str(), 0);
@@ -247,6 +244,14 @@ Strategy make_strategy(const RunOptions& options, const DataFingerprint& data) {
   return MirroredStrategy(logical, chosen(options));
 }
 
+}  // namespace
+
+Strategy make_strategy(const RunOptions& options, const DataFingerprint& data) {
+  Strategy strategy = strategy_of(options, data);
+  strategy.set_step_options(step_options(options.step));
+  return strategy;
+}
+
 std::int64_t global_batch(const RunOptions& options, const Strategy& strategy, std::int64_t per_replica) {
   if (options.batch > 0) return options.batch;
   return (options.batch_per_replica > 0 ? options.batch_per_replica : per_replica) * strategy.num_replicas_in_sync();
@@ -256,7 +261,7 @@ Model make_or_load(const RunOptions& options, const Strategy& strategy, const st
   return strategy.scope([&] {
     if (options.load.empty()) {
       Model model = make();
-      if (!options.flip_bit.empty()) model.build(sample);  // names its variables
+      if (!options.step.flip_bit.empty()) model.build(sample);  // names its variables
       return model;
     }
     if (!is_weights_file(options.load)) {
@@ -291,8 +296,8 @@ void save_after_training(const RunOptions& options, const Model& model) {
 
 // Why --flip-bit flips nothing, which would let a check pass without a test; empty: it does.
 std::string why_no_flipped_bit(const RunOptions& options, const Model& model, bool trained) {
-  if (options.flip_bit.empty()) return "";
-  const FlippedBit bit = parse_flipped_bit(options.flip_bit);
+  if (options.step.flip_bit.empty()) return "";
+  const FlippedBit bit = parse_flipped_bit(options.step.flip_bit);
   const int replicas = model.strategy().num_replicas_in_sync();
   if (trained) return bit.step > model.iterations() ? fmt::format("training ended after step {}", model.iterations()) : "";
   if (bit.replica >= replicas) return fmt::format("there is no replica {} among {}", bit.replica, replicas);

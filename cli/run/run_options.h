@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/step_flags.h"
+
 namespace lockstep::cli {
 
 struct RunOptions {
@@ -30,7 +32,7 @@ struct RunOptions {
   std::int64_t trace_steps = 20;
   std::int64_t trace_inspect = 4;
   bool check_mirrored = false;
-  std::string flip_bit;  // for tests: one bit of one copy is flipped, see lockstep/flipped_bit.h
+  StepFlags step;
   bool json = false;
   bool verbose = false;  // a table of the replicas after every epoch
   bool quick = false;

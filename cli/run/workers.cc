@@ -156,7 +156,6 @@ std::string fingerprint(const Dataset& data) {
 MultiWorkerMirroredStrategy::InCommon in_common(const RunOptions& options, const std::string& data) {
   const auto number = [](auto value) { return value > 0 ? fmt::format("{}", value) : std::string(); };
   const auto yes = [](bool value) { return std::string(value ? "yes" : ""); };
-  const char* bucket = std::getenv("LOCKSTEP_BUCKET_MIB");
   return {{"workload", options.workload},
           {"data", data},
           {"--seed", fmt::format("{}", options.seed)},
@@ -174,7 +173,7 @@ MultiWorkerMirroredStrategy::InCommon in_common(const RunOptions& options, const
           {"--backup-batches", number(options.backup_batches)},
           {"--check-mirrored", yes(options.check_mirrored)},
           {"--trace", yes(!options.trace.empty())},
-          {"LOCKSTEP_BUCKET_MIB", bucket != nullptr ? bucket : ""}};
+          {"--bucket", fmt::format("{} bytes", step_options(options.step).bucket_bytes)}};
 }
 
 void be_quiet_unless_first(RunOptions& options) {

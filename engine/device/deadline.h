@@ -13,12 +13,16 @@ class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
   explicit Deadline(double seconds)  // infinity is allowed
-      : at_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, kLongest)))) {}
+      : seconds_(seconds),
+        at_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, kLongest)))) {}
+  double seconds() const { return seconds_; }  // from when it was made
+  double seconds_left() const { return std::max(0.0, std::chrono::duration<double>(at_ - Clock::now()).count()); }
   Clock::time_point at() const { return at_; }
   bool passed() const { return Clock::now() >= at_; }
 
  private:
   static constexpr double kLongest = 1e9;  // thirty years: the clock counts no further than some three hundred
+  double seconds_;
   Clock::time_point at_;
 };
 

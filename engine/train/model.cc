@@ -32,7 +32,7 @@ void write(Replica& replica, const Tensor& tensor, const float* values) {
 
 // A GPU that never answers may still use what its streams and the trace hold: freeing that would wait for it without end.
 Model::Impl::~Impl() {
-  if (!step || step->comes_to_rest()) return;
+  if (!step || step->wait_until_idle()) return;
   static_cast<void>(tracer.release());
   static_cast<void>(std::make_unique<Strategy>(strategy).release());
 }

@@ -18,7 +18,7 @@ struct Model::Impl {
   std::vector<Layer> layers;  // of a chain
   std::vector<Node> nodes;    // of a functional model
   Strategy strategy = Strategy::current();
-  StepOptions options;
+  StepOptions options = strategy.step_options();
   bool compiled = false;
   std::optional<TrainingPlace> place;  // of the last fit, or of the file that was loaded
   bool fresh = true;                   // the variables are still those the seed gave

@@ -110,8 +110,11 @@ int main(int argc, char** argv) {
 
   // Small pictures once more, as CUDA graphs and on one shared copy.
   const Array x = random_floats({64, 12, 12, 1}, random), y = random_ints({64}, 3, random);
-  const auto small = [&](const CrossDeviceOpsName& how, const std::string& name) {
+  const auto small = [&](const CrossDeviceOpsName& how, const std::string& name, bool graphs) {
     const MirroredStrategy strategy(gpus, how);
+    StepOptions step_options;
+    step_options.graphs = graphs;
+    strategy.set_step_options(step_options);
     const Model model = strategy.scope([] {
       Sequential layers({Conv2D(8, 3, "relu"), MaxPooling2D(2), Flatten(), Dropout(0.2F), Dense(32, "relu"), Dense(3)});
       layers.compile(Adam(1e-3F), SparseCategoricalCrossentropy().from_logits());
@@ -119,9 +122,7 @@ int main(int argc, char** argv) {
     });
     fit(model, x, y, folder + name, TraceOptions().steps(4).inspect(3).title(name), 16);
   };
-  ::setenv("LOCKSTEP_GRAPHS", "on", 1);
-  small(ReductionToOneDevice(), "graphs");
-  ::unsetenv("LOCKSTEP_GRAPHS");
-  small(OneCopy(), "shared");
+  small(ReductionToOneDevice(), "graphs", true);
+  small(OneCopy(), "shared", false);
   std::ofstream(folder + "engine.json") << "{\"pictures\":" << first << ",\n\"texts\":" << second << "}\n";
 }

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/device/deadline.h"
+#include "engine/distribute/collectives/replica_error.h"
 #include "engine/distribute/workers/workers.h"
 #include "engine/tensor/tensor.h"
-#include "lockstep/error.h"
 #include "simulator/logical/logical_gpu.h"
 
 namespace lockstep {
@@ -22,24 +22,6 @@ struct Participant {
   Stream* stream = nullptr;
   Tensor buffer;
 };
-
-// What went wrong while a collective was issued for one replica: `what()` says what, the phase adds who and where.
-struct ReplicaError : Error {
-  ReplicaError(std::size_t which, const std::string& text) : Error(text), replica(which) {}
-  std::size_t replica;
-};
-
-// Does a replica's part of a collective; an Error in there knows whose part it was.
-template <typename Action>
-void on_behalf_of(std::size_t replica, Action&& action) {
-  try {
-    std::forward<Action>(action)();
-  } catch (const ReplicaError&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw ReplicaError(replica, error.what());
-  }
-}
 
 // What a collective sent, counted as it was issued; tests compare it with the closed form.
 struct Traffic {

@@ -14,10 +14,9 @@
 #include "engine/distribute/collectives/cross_device_ops.h"
 #include "engine/tensor/shard.h"
 #include "lockstep/array.h"
+#include "lockstep/step_options.h"
 
 namespace lockstep {
-
-enum class SparseGradients { automatic, dense, gathered };
 
 // Which rows the samples of each replica name, and all of them together.
 struct RowsInUse {

@@ -1,9 +1,5 @@
 #include "engine/distribute/replica/step_replica_group.h"
 
-#include <algorithm>
-
-#include <backend/host_clock.h>
-
 namespace lockstep {
 
 StepReplicaGroup::StepReplicaGroup(std::vector<LogicalGpu*> gpus)
@@ -12,14 +8,7 @@ StepReplicaGroup::StepReplicaGroup(std::vector<LogicalGpu*> gpus)
 void StepReplicaGroup::begin(int members, const Deadline& deadline) {
   members_ = members;
   deadline_ = deadline;
-  arrived_ = 0;
-  stopped_ = false;
-}
-
-void StepReplicaGroup::stop() {
-  const std::lock_guard lock(mutex_);
-  stopped_ = true;
-  changed_.notify_all();
+  rendezvous_.reset(members);
 }
 
 // A tree: the messages are small, so what counts is how many follow one another. It has events and staging of its own because the
@@ -36,28 +25,11 @@ CrossDeviceOps& StepReplicaGroup::ops_for(std::int64_t elements) {
 }
 
 void StepReplicaGroup::sum(int member, const Tensor& buffer) {
-  std::unique_lock lock(mutex_);
   LogicalGpu* gpu = gpus_[static_cast<std::size_t>(member)];
   here_[static_cast<std::size_t>(member)] = {gpu, &gpu->compute(), buffer};
-  if (stopped_) throw GaveUp("another replica failed.");
-  const std::uint64_t round = round_;
-  host_clock_post(&arrived_);
-  if (++arrived_ == members_) {
-    host_clock_meet(&arrived_);
+  rendezvous_.meet(member, deadline_, "a sum over replicas inside a layer", [&] {
     ops_for(buffer.size()).all_reduce({here_.begin(), here_.begin() + members_});
-    arrived_ = 0;
-    host_clock_post(&round_);
-    ++round_;
-    changed_.notify_all();
-    return;
-  }
-  const bool in_time = changed_.wait_until(lock, deadline_.at(), [&] { return round_ != round || stopped_; });
-  if (round_ != round) {
-    host_clock_meet(&round_);
-    return;
-  }
-  if (!in_time) throw GaveUp("a sum over replicas inside a layer: not all of them came before the deadline passed.");
-  throw GaveUp("another replica failed.");
+  });
 }
 
 Tensor StepReplicaGroup::scratch(int member, std::int64_t elements) {

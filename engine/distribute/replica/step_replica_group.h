@@ -1,17 +1,15 @@
 // The replicas of a step, for layers that need a sum over all of them while they run (synchronised batch normalisation).
 //
-// Each replica's host thread brings its own buffer; the last to come issues one all-reduce for everybody, on the compute streams, and all
-// go on. So the host threads meet, the GPUs only wait for one another's events.
+// Each replica's host thread brings its own buffer; the last to come issues one all-reduce for all of them, on the compute streams, and all
+// continue. So the host threads meet, the GPUs only wait for one another's events.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "engine/device/deadline.h"
 #include "engine/distribute/collectives/cross_device_ops.h"
-#include "engine/distribute/replica/replica_threads.h"
+#include "engine/distribute/replica/rendezvous.h"
 #include "engine/ops/replica_group.h"
 
 namespace lockstep {
@@ -20,9 +18,9 @@ class StepReplicaGroup : public ReplicaGroup {
  public:
   explicit StepReplicaGroup(std::vector<LogicalGpu*> gpus);
 
-  // Before a step: the first `members` replicas have samples; nobody waits beyond the deadline.
+  // Before a step: the first `members` replicas have samples; no wait lasts beyond the deadline.
   void begin(int members, const Deadline& deadline);
-  void stop();  // some member will never come
+  void stop() { rendezvous_.stop(); }  // a member will never come
 
   int size() const override { return members_; }
   void sum(int member, const Tensor& buffer) override;
@@ -38,12 +36,8 @@ class StepReplicaGroup : public ReplicaGroup {
   int members_ = 0;
   Deadline deadline_{0};
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Rendezvous rendezvous_;
   std::vector<Participant> here_;
-  int arrived_ = 0;
-  std::uint64_t round_ = 0;
-  bool stopped_ = false;
 };
 
 }  // namespace lockstep

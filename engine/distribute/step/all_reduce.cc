@@ -1,15 +1,12 @@
 // Phase 4, all-reduce: gradients are summed over the replicas bucket by bucket, on communication streams, while backward goes on.
 //
-// One thread issues for all replicas, so an event is always recorded before somebody waits for it, and collectives are in the same order
+// One thread issues for all replicas, so an event is always recorded before a stream waits for it, and collectives are in the same order
 // everywhere: no replica can wait for one that takes another path. Behind the last bucket comes the state (moving statistics), weighted
 // by samples in phase 3.
 #include <optional>
 
 #include "engine/device/range.h"
-#include "engine/distribute/replica/step_switches.h"
-#include "engine/distribute/step/mirrored_step_state.h"
-#include "engine/distribute/step/step_trace.h"
-#include "lockstep/error.h"
+#include "engine/distribute/step/phases.h"
 
 namespace lockstep {
 namespace {
@@ -26,99 +23,116 @@ void explain_bucket(const Facts::Numbers& numbers, Span& span) {
                   {"variables", variables != 0 ? Facts::text(variables) : json_text("moving statistics")}};
 }
 
-}  // namespace
+// The messages of an all-reduce are spans while this object exists.
+class ScopedMessages {
+ public:
+  ScopedMessages(ReplicaSet& replicas, const StepBatch& batch, StepTrace& trace, std::size_t bucket) : ops_(replicas.ops.get()) {
+    if (Tracer* tracer = trace.of(batch))
+      messages_.emplace(*tracer, span_of(replicas, 0, Phase::all_reduce, batch.step), bucket, replicas.place().first_replica,
+                        trace.inspects());
+    ops_->watch(watcher());
+  }
+  ~ScopedMessages() { ops_->watch(nullptr); }
+  ScopedMessages(const ScopedMessages&) = delete;
+  ScopedMessages& operator=(const ScopedMessages&) = delete;
+  MessageWatcher* watcher() { return messages_ ? &*messages_ : nullptr; }
+
+ private:
+  CrossDeviceOps* ops_;
+  std::optional<TracedMessages> messages_;
+};
 
 // The sums of a sparse gradient, and of its squares where the optimizer wants them, over the rows in use.
-Traffic MirroredStep::State::gather_rows(SparseExchange& exchange, int variable, MessageWatcher* watcher) {
+Traffic gather_rows(ReplicaSet& replicas, SparseExchange& exchange, int variable, MessageWatcher* watcher) {
   std::vector<Tensor> gradients, squares;
-  for (ReplicaPart& part : parts) {
-    gradients.push_back(part.replica.variables().gradient(variable));
-    if (const Tensor sums = part.replica.variables().squares(variable); sums.defined()) squares.push_back(sums);
+  for (StepReplica& replica : replicas.all) {
+    gradients.push_back(replica.replica.variables().gradient(variable));
+    if (const Tensor sums = replica.replica.variables().squares(variable); sums.defined()) squares.push_back(sums);
   }
   Traffic traffic = exchange.run(gradients, watcher);
   if (!squares.empty()) traffic.add(exchange.run(squares));
   return traffic;
 }
 
-void MirroredStep::all_reduce() {
-  State& state = *state_;
+// Bucket `b`, or the state behind the last one. Its communication streams wait for the events of bucket `awaited`.
+void reduce_bucket(ReplicaSet& replicas, const StepBatch& batch, const GradientBuckets& buckets, StepTrace& trace, std::size_t b,
+                   std::size_t awaited) {
+  const bool gradients = b < buckets.size();
+  const std::string what = gradients ? "bucket " + std::to_string(b) : std::string("the state");
+  const Range bucket(gradients ? "bucket" : "the state", gradients ? static_cast<std::int64_t>(b) : Range::kNoNumber);
+  Tracer* tracer = trace.of(batch);
+  std::vector<Participant> participants;
+  std::vector<std::unique_ptr<DeviceSpan>> spans;
+  replicas.serve_each(Phase::all_reduce, batch.step, [&](StepReplica& replica) {
+    Stream& stream = replica.gpu().communication();
+    stream.wait(replica.bucket_ready[awaited]);
+    if (tracer)
+      spans.push_back(
+          std::make_unique<DeviceSpan>(tracer, stream, communication_span(replicas, replica.index(), Phase::all_reduce, batch.step)));
+    const VariableStore& variables = replica.replica.variables();
+    participants.push_back({&replica.gpu(), &stream,
+                            gradients ? Tensor(variables.gradients().f32() + buckets[b].first, {buckets[b].count}) : variables.moving()});
+  });
+  SparseExchange* exchange = buckets.exchange(b, batch);
+  Traffic traffic;
+  try {
+    ScopedMessages messages(replicas, batch, trace, b);
+    traffic = exchange != nullptr ? gather_rows(replicas, *exchange, buckets[b].sparse, messages.watcher())
+              : gradients         ? replicas.sum(participants)
+                                  : replicas.ops->all_reduce(participants);
+  } catch (const ReplicaError& error) {
+    throw StepError(error.replicas, Phase::all_reduce, batch.step, what + ": " + error.what());
+  } catch (const std::exception& error) {
+    throw StepError({}, Phase::all_reduce, batch.step, what + ": " + error.what());
+  }
+  replicas.phase_times.add_sum(traffic.results);
+  traffic.results.resize(replicas.all.size());
+  for (std::size_t r = 0; r < spans.size(); ++r) {
+    const std::int64_t bytes =
+        exchange != nullptr ? traffic.bytes / replicas.size() : static_cast<std::int64_t>(participants[r].buffer.bytes());
+    const std::string* algorithm = tracer->text(exchange != nullptr ? exchange->name() : replicas.ops->name());
+    spans[r]->facts = {explain_bucket,
+                       {static_cast<std::int64_t>(b), bytes, Facts::from(algorithm), traffic.messages, traffic.bytes,
+                        gradients ? Facts::from(tracer->text(buckets.contents(b))) : 0, traffic.results[r]}};
+  }
+  spans.clear();
+  for (StepReplica& replica : replicas.all)
+    if (gradients && (!replicas.one_copy || replica.index() == 0))
+      trace.gradient_norm(replica, b, participants[static_cast<std::size_t>(replica.index())].buffer, StepTrace::Norm::after);
+}
+
+// Backward made them before it reported the variable, so behind the last bucket's event they are all there.
+void reduce_squares(ReplicaSet& replicas, const StepBatch& batch, const GradientBuckets& buckets) {
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    const int variable = buckets[b].sparse;
+    if (variable < 0 || buckets.exchange(b, batch) != nullptr) continue;  // gathered with the gradient
+    std::vector<Participant> participants;
+    for (StepReplica& replica : replicas.all) {
+      const Tensor squares = replica.replica.variables().squares(variable);
+      if (squares.defined()) participants.push_back({&replica.gpu(), &replica.gpu().communication(), squares.reshaped({squares.size()})});
+    }
+    if (participants.empty()) continue;
+    replicas.serve(0, Phase::all_reduce, batch.step, [&] { replicas.phase_times.add_sum(replicas.sum(participants).results); });
+  }
+}
+
+}  // namespace
+
+void all_reduce(ReplicaSet& replicas, const StepBatch& batch, GradientBuckets& buckets, StepTrace& trace, bool overlap) {
   const Range range("all-reduce", Range::kNoNumber, static_cast<int>(Phase::all_reduce));
-  Tracer* tracer = state.step_tracer();
-  state.trace_samples();
-  const std::size_t first = state.updates() ? 0 : state.buckets.size();  // gradients that wait for more stay where they are
-  const bool overlap = overlap_from_environment();
-  const std::size_t end = state.buckets.size() + (state.averages_state() ? 1 : 0);
-  for (std::size_t b = first; b < end; ++b) {
-    const bool gradients = b < state.buckets.size();
-    const std::string what = gradients ? "bucket " + std::to_string(b) : std::string("the state");
-    SparseExchange* exchange = gradients && state.gathers(b) ? state.exchanges[b].get() : nullptr;
-    const std::size_t awaited = overlap ? b : end - 1;
-    const BucketBoard::Outcome outcome = state.board.wait(awaited, *state.deadline);
-    if (outcome != BucketBoard::Outcome::ready) {
-      state.threads.wait(*state.deadline);  // throws the failure that stopped us, or names who is late
-      throw Error(state.where(Phase::all_reduce) + ": " + what + " was never ready.");
+  trace.samples(replicas, batch);
+  const auto wait_for_threads = [&] { in_phase(Phase::local_gradients, batch.step, [&] { replicas.threads.wait(batch.deadline); }); };
+  // Gradients that wait for those of more batches stay where they are.
+  for (std::size_t b = batch.updates() ? 0 : buckets.size(); b < buckets.messages(); ++b) {
+    const std::size_t awaited = overlap ? b : buckets.messages() - 1;
+    if (buckets.board.wait(awaited, batch.deadline) != Rendezvous::Outcome::complete) {
+      wait_for_threads();  // throws the failure that stopped us, or names who is late
+      throw StepError({}, Phase::all_reduce, batch.step, "bucket " + std::to_string(b) + " was never ready.");
     }
-    const Range bucket(gradients ? "bucket" : "the state", gradients ? static_cast<std::int64_t>(b) : Range::kNoNumber);
-    std::vector<Participant> participants;
-    std::vector<std::unique_ptr<DeviceSpan>> spans;
-    for (ReplicaPart& part : state.parts) {
-      Stream& stream = part.replica.gpu().communication();
-      state.serve(static_cast<std::size_t>(part.replica.index()), Phase::all_reduce, [&] { stream.wait(part.bucket_ready[awaited]); });
-      if (tracer) {
-        SpanRecord span = state.span(Phase::all_reduce, part.replica.index());
-        span.communication = true;
-        spans.push_back(std::make_unique<DeviceSpan>(tracer, stream, span));
-      }
-      const VariableStore& variables = part.replica.variables();
-      const Tensor summed =
-          gradients ? Tensor(variables.gradients().f32() + state.buckets[b].first, {state.buckets[b].count}) : variables.moving();
-      participants.push_back({&part.replica.gpu(), &stream, summed});
-    }
-    Traffic traffic;
-    std::optional<TracedMessages> messages;
-    if (tracer) messages.emplace(*tracer, state.span(Phase::all_reduce, 0), b, state.place().first_replica, state.inspecting);
-    MessageWatcher* watcher = messages ? &*messages : nullptr;
-    state.cross_device_ops->watch(watcher);
-    const std::unique_ptr<CrossDeviceOps, void (*)(CrossDeviceOps*)> until_the_end(state.cross_device_ops.get(),
-                                                                                   [](CrossDeviceOps* ops) { ops->watch(nullptr); });
-    try {
-      traffic = exchange != nullptr ? state.gather_rows(*exchange, state.buckets[b].sparse, watcher)
-                : gradients         ? state.sum(participants)
-                                    : state.cross_device_ops->all_reduce(participants);
-    } catch (const ReplicaError& error) {
-      throw Error("replica " + std::to_string(error.replica) + ", " + state.where(Phase::all_reduce) + ", " + what + ": " + error.what());
-    } catch (const std::exception& error) {
-      throw Error(state.where(Phase::all_reduce) + ", " + what + ": " + error.what());
-    }
-    state.phase_times.add_sum(traffic.results);
-    traffic.results.resize(state.parts.size());
-    for (std::size_t r = 0; r < spans.size(); ++r) {
-      const std::int64_t bytes =
-          exchange != nullptr ? traffic.bytes / state.replicas() : static_cast<std::int64_t>(participants.front().buffer.bytes());
-      const std::string* algorithm = tracer->text(exchange != nullptr ? exchange->name() : state.cross_device_ops->name());
-      spans[r]->facts = {explain_bucket,
-                         {static_cast<std::int64_t>(b), bytes, Facts::from(algorithm), traffic.messages, traffic.bytes,
-                          gradients ? Facts::from(tracer->text(state.bucket_contents[b])) : 0, traffic.results[r]}};
-    }
-    spans.clear();
-    for (ReplicaPart& part : state.parts) {
-      const bool has_the_sum = !state.one_copy || part.replica.index() == 0;
-      if (state.inspecting && gradients && has_the_sum) state.measure_norm(part, part.replica.gpu().communication(), b, true);
-    }
+    reduce_bucket(replicas, batch, buckets, trace, b, awaited);
   }
-  // Backward made them before it reported the variable, so behind the last bucket's event they are all there.
-  for (std::size_t b = 0; b < state.buckets.size(); ++b) {
-    const int variable = state.buckets[b].sparse;
-    if (variable < 0 || state.gathers(b)) continue;  // gathered with the gradient
-    std::vector<Participant> participants;
-    for (ReplicaPart& part : state.parts) {
-      const Tensor squares = part.replica.variables().squares(variable);
-      if (squares.defined())
-        participants.push_back({&part.replica.gpu(), &part.replica.gpu().communication(), squares.reshaped({squares.size()})});
-    }
-    if (!participants.empty()) state.serve(0, Phase::all_reduce, [&] { state.phase_times.add_sum(state.sum(participants).results); });
-  }
-  state.threads.wait(*state.deadline);
+  reduce_squares(replicas, batch, buckets);
+  wait_for_threads();
 }
 
 }  // namespace lockstep

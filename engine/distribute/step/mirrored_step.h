@@ -1,4 +1,4 @@
-// The synchronous mirrored step in six phases, each a function one can find by name.
+// The synchronous mirrored step in six phases, each a function one can find by name (phases.h).
 //
 //   replicate -> [ shard -> local_gradients -> all_reduce -> update -> barrier ] for every step
 //
@@ -7,53 +7,26 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/distribute/collectives/cross_device_ops.h"
-#include "engine/distribute/collectives/sparse_exchange.h"
 #include "engine/distribute/replica/phase_times.h"
 #include "engine/distribute/replica/replica.h"
 #include "engine/losses/loss.h"
 #include "engine/metrics/metric.h"
 #include "engine/optim/optimizer.h"
-#include "engine/tensor/shard.h"
-#include "lockstep/flipped_bit.h"
+#include "lockstep/step_options.h"
 #include "simulator/trace/trace.h"
 
 namespace lockstep {
 
-// A range of the flat gradient buffer, reduced as one message. Bucket 0 is ready first.
-struct Bucket {
-  std::int64_t first = 0;  // elements
-  std::int64_t count = 0;
-  std::vector<int> variables;
-  int sparse = -1;  // its only variable, where that one's gradient comes by rows
-};
-std::vector<Bucket> make_buckets(const VariableLayout& layout, std::int64_t bucket_bytes, std::int64_t first_bucket_bytes,
-                                 std::int64_t smallest_bytes = 256 << 10);
-
-// LOCKSTEP_GRAPHS, `on` or `off`: whether a step uses CUDA graphs. Off where it says nothing.
-bool graphs_from_environment();
-
-struct StepOptions {
-  std::uint64_t seed = 0;
-  std::int64_t bucket_bytes = 4 << 20;  // at most about so much: they shrink towards the end of backward, see buckets.cc
-  std::int64_t first_bucket_bytes = 1 << 20;
-  bool check_mirrored = false;  // compare checksums of all replicas after each barrier
-  std::optional<FlippedBit> flipped_bit = flipped_bit_from_environment();
-  double deadline_seconds = deadline_from_environment();
-  bool graphs = graphs_from_environment();                        // forward and backward as CUDA graphs where they are the same every step
-  SparseGradients sparse_gradients = SparseGradients::automatic;  // summed as a whole, or by the rows in use where that is less
-};
-
 class MirroredStep {
  public:
-  MirroredStep(const Graph& graph, std::vector<LogicalGpu*> gpus, std::shared_ptr<CrossDeviceOps> cross_device_ops, StepOptions options,
-               Tracer* tracer);
+  MirroredStep(const Graph& graph, const std::vector<LogicalGpu*>& gpus, const std::shared_ptr<CrossDeviceOps>& cross_device_ops,
+               const StepOptions& options, Tracer* tracer);
   ~MirroredStep();
-  bool comes_to_rest();  // no GPU uses any of it any more; waits for that up to the deadline, once
+  bool wait_until_idle();  // true: no GPU uses any of it any more. Waits for that up to the deadline, once
 
   int replicas() const;
   Replica& replica(int index);
@@ -82,8 +55,8 @@ class MirroredStep {
   // Outputs in the order of the samples.
   Array predict(const Array& x);
 
-  // The same phases by hand, for custom loops: every replica brings samples of its own, from any thread, one forward and one backward each;
-  // then one thread sums the gradients and updates. `backward` returns this replica's part of the mean loss over the global batch.
+  // The same phases one by one, for custom loops: every replica brings samples of its own, from any thread, one forward and one backward
+  // each; then one thread sums the gradients and updates. `backward` returns this replica's part of the mean loss over the global batch.
   Array forward(int replica, const Array& x);
   double backward(int replica, const Array& y, std::int64_t global_batch);
   void apply_gradients();
@@ -113,17 +86,12 @@ class MirroredStep {
   std::vector<std::uint64_t> checksums();
 
  private:
-  std::vector<Shard> shard(const Array& x, const Array& y);
-  void local_gradients();
-  void all_reduce();
-  void require_finite_loss();  // between phases 4 and 5
-  void update();
-  void barrier();
-  template <typename Action>
-  auto by_hand(Action&& action);
-  Array forward_now(int replica, const Array& x);
-  double backward_now(int replica, const Array& y, std::int64_t global_batch);
   void finish();  // phases 5 and 6, where this batch completes an update
+  template <typename Action>
+  auto custom(Action&& action);
+  Array custom_forward(int replica, const Array& x);
+  double custom_backward(int replica, const Array& y, std::int64_t global_batch);
+  std::vector<std::uint64_t> gather(const std::vector<std::uint64_t>& rows, std::size_t width);
 
   struct State;
   std::unique_ptr<State> state_;

@@ -5,14 +5,13 @@
 // trace all the same: the copies are there, nothing moves.)
 #include <backend/host_clock.h>
 #include "engine/device/range.h"
-#include "engine/distribute/step/mirrored_step_state.h"
-#include "lockstep/error.h"
+#include "engine/distribute/step/phases.h"
 
 namespace lockstep {
 namespace {
 
 void explain_traffic(const Facts::Numbers& numbers, Span& span) {
-  const auto& [messages, all_bytes, bytes, shared, one, two, three, four] = numbers;
+  const std::int64_t messages = numbers[0], all_bytes = numbers[1], bytes = numbers[2], shared = numbers[3];
   span.details = {{"bytes", std::to_string(bytes)},
                   {"messages of all replicas", std::to_string(messages)},
                   {"bytes of all replicas", std::to_string(all_bytes)}};
@@ -20,61 +19,44 @@ void explain_traffic(const Facts::Numbers& numbers, Span& span) {
     span.details.emplace_back("note", json_text("the replicas share replica 0's weights and slots: only the state is copied"));
 }
 
+std::vector<Tensor> mirrored_buffers(const VariableStore& variables, bool one_copy) {
+  std::vector<Tensor> buffers;
+  if (!one_copy) {
+    buffers.push_back(variables.weights());
+    for (int k = 0; k < variables.slots(); ++k) buffers.push_back(variables.slot(k));
+  }
+  if (variables.state().defined()) buffers.push_back(variables.state());
+  return buffers;
+}
+
 }  // namespace
 
-// All workers take part in a copy, and the next use may be a prediction that one of them makes by itself.
-void MirroredStep::variables_changed() {
-  state_->mirrored = false;
-  if (state_->place().workers > 1) replicate();
-}
-
-void MirroredStep::replicate_where_due() {
-  if (!state_->mirrored) replicate();
-}
-
-void MirroredStep::replicate() {
-  State& state = *state_;
-  state.guarded([&] {
-    const Range range("replicate", Range::kNoNumber, static_cast<int>(Phase::replicate));
-    const std::int64_t began = host_clock_ns();
-    const VariableStore& first = state.parts.front().replica.variables();
-    std::vector<std::function<Tensor(const VariableStore&)>> buffers;
-    if (!state.one_copy) {
-      buffers.emplace_back([](const VariableStore& store) { return store.weights(); });
-      for (int k = 0; k < first.slots(); ++k) buffers.emplace_back([k](const VariableStore& store) { return store.slot(k); });
-    }
-    if (first.state().defined()) buffers.emplace_back([](const VariableStore& store) { return store.state(); });
-
-    std::vector<std::unique_ptr<DeviceSpan>> spans;
-    for (ReplicaPart& part : state.parts) {
-      Stream& stream = part.replica.gpu().communication();
-      state.serve(static_cast<std::size_t>(part.replica.index()), Phase::replicate, [&] {
-        part.finished.record(part.replica.gpu().compute());  // initial values were written there
-        stream.wait(part.finished);
-      });
-      SpanRecord span = state.span(Phase::replicate, part.replica.index());
-      span.communication = true;
-      spans.push_back(std::make_unique<DeviceSpan>(state.tracer, stream, span));
-    }
-    Traffic traffic;
-    for (const auto& buffer : buffers) {
-      std::vector<Participant> participants;
-      for (ReplicaPart& part : state.parts) {
-        participants.push_back({&part.replica.gpu(), &part.replica.gpu().communication(), buffer(part.replica.variables())});
-      }
-      Traffic sent;
-      state.serve(0, Phase::replicate, [&] { sent = state.cross_device_ops->broadcast(participants); });
-      traffic.add(sent);
-    }
-    traffic.results.resize(state.parts.size());
-    for (std::size_t r = 0; r < spans.size(); ++r)
-      spans[r]->facts = {explain_traffic, {traffic.messages, traffic.bytes, traffic.results[r], state.one_copy}};
-    spans.clear();
-    state.wait_for_gpus(Phase::replicate);
-    state.phase_times.add_replicate(static_cast<double>(host_clock_ns() - began) * 1e-9, traffic.results);
-    if (state.options.check_mirrored) state.require_mirrored(Phase::replicate);
-    state.mirrored = true;
+void replicate(ReplicaSet& replicas, const StepBatch& batch, Tracer* tracer) {
+  const Range range("replicate", Range::kNoNumber, static_cast<int>(Phase::replicate));
+  const std::int64_t began = host_clock_ns();
+  std::vector<std::vector<Tensor>> buffers;  // by replica
+  std::vector<std::unique_ptr<DeviceSpan>> spans;
+  replicas.serve_each(Phase::replicate, batch.step, [&](StepReplica& replica) {
+    Stream& stream = replica.gpu().communication();
+    replica.finished.record(replica.gpu().compute());  // initial values were written there
+    stream.wait(replica.finished);
+    buffers.push_back(mirrored_buffers(replica.replica.variables(), replicas.one_copy));
+    spans.push_back(
+        std::make_unique<DeviceSpan>(tracer, stream, communication_span(replicas, replica.index(), Phase::replicate, batch.step)));
   });
+  Traffic traffic;
+  for (std::size_t b = 0; b < buffers.front().size(); ++b) {
+    std::vector<Participant> participants;
+    for (StepReplica& replica : replicas.all)
+      participants.push_back({&replica.gpu(), &replica.gpu().communication(), buffers[static_cast<std::size_t>(replica.index())][b]});
+    replicas.serve(0, Phase::replicate, batch.step, [&] { traffic.add(replicas.ops->broadcast(participants)); });
+  }
+  traffic.results.resize(replicas.all.size());
+  for (std::size_t r = 0; r < spans.size(); ++r)
+    spans[r]->facts = {explain_traffic, {traffic.messages, traffic.bytes, traffic.results[r], replicas.one_copy}};
+  spans.clear();
+  replicas.wait_for_gpus(Phase::replicate, batch);
+  replicas.phase_times.add_replicate(static_cast<double>(host_clock_ns() - began) * 1e-9, traffic.results);
 }
 
 }  // namespace lockstep

@@ -1,6 +1,4 @@
-// Strategy::run: a function on every replica at once, and the place where the replicas meet in between.
-#include <condition_variable>
-#include <map>
+// Strategy::run: a function on every replica at once, and the sums they make in between.
 #include <mutex>
 
 #include "engine/distribute/strategy/strategy_impl.h"
@@ -15,38 +13,17 @@ constexpr double kDeadlineSeconds = 600;
 thread_local ReplicaContext* current_context = nullptr;
 
 // Replicas bring values, the last to come adds them up, all get the result.
-class MeetingPoint {
+class ValuesOfReplicas {
  public:
-  MeetingPoint(int replicas, const Deadline& deadline) : values_(static_cast<std::size_t>(replicas)), deadline_(deadline) {}
+  ValuesOfReplicas(int replicas, const Deadline& deadline)
+      : rendezvous_(replicas), values_(static_cast<std::size_t>(replicas)), deadline_(deadline) {}
 
-  void stop() {
-    const std::lock_guard lock(mutex_);
-    stopped_ = true;
-    changed_.notify_all();
-  }
+  void stop() { rendezvous_.stop(); }
 
   Array sum(int replica, const Array& value) {
-    std::unique_lock lock(mutex_);
-    if (stopped_) throw GaveUp("another replica failed.");
-    const std::uint64_t round = round_;
     values_[static_cast<std::size_t>(replica)] = value;
-    if (++arrived_ == values_.size()) {
-      try {
-        result_ = add_up();
-      } catch (...) {
-        stopped_ = true;
-        changed_.notify_all();
-        throw;
-      }
-      arrived_ = 0;
-      ++round_;
-      changed_.notify_all();
-      return result_;
-    }
-    const bool in_time = changed_.wait_until(lock, deadline_.at(), [&] { return round_ != round || stopped_; });
-    if (round_ != round) return result_;
-    if (in_time) throw GaveUp("another replica failed.");
-    throw GaveUp("all_reduce: not every replica called it before the deadline passed.");
+    rendezvous_.meet(replica, deadline_, "all_reduce", [&] { result_ = add_up(); });
+    return result_;
   }
 
  private:
@@ -68,20 +45,16 @@ class MeetingPoint {
     return sum;
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Rendezvous rendezvous_;
   std::vector<Array> values_;
   Array result_;
-  std::size_t arrived_ = 0;
-  std::uint64_t round_ = 0;
-  bool stopped_ = false;
   Deadline deadline_;
 };
 
 class Context : public ReplicaContext {
  public:
-  Context(int replica, int replicas, const void* strategy, MeetingPoint& meeting_point)
-      : replica_(replica), replicas_(replicas), strategy_(strategy), meeting_point_(meeting_point) {
+  Context(int replica, int replicas, const void* strategy, ValuesOfReplicas& values)
+      : replica_(replica), replicas_(replicas), strategy_(strategy), values_(values) {
     current_context = this;
   }
   ~Context() override { current_context = nullptr; }
@@ -93,7 +66,7 @@ class Context : public ReplicaContext {
   const void* strategy() const override { return strategy_; }
 
   Array all_reduce(ReduceOp op, const Array& value) override {
-    Array sum = meeting_point_.sum(replica_, value).clone();  // the others look at theirs
+    Array sum = values_.sum(replica_, value).clone();  // the others look at theirs
     if (op == ReduceOp::mean) {
       for (std::int64_t i = 0; i < sum.size(); ++i) sum.data<float>()[i] /= static_cast<float>(replicas_);
     }
@@ -109,7 +82,7 @@ class Context : public ReplicaContext {
       parts.data<float>()[4 * replica_ + k] = part;
       value -= static_cast<double>(part);
     }
-    const Array all = meeting_point_.sum(replica_, parts);
+    const Array all = values_.sum(replica_, parts);
     double sum = 0;
     for (int r = 0; r < replicas_; ++r) {
       double one = 0;
@@ -122,7 +95,7 @@ class Context : public ReplicaContext {
  private:
   int replica_, replicas_;
   const void* strategy_;
-  MeetingPoint& meeting_point_;
+  ValuesOfReplicas& values_;
 };
 
 }  // namespace
@@ -139,19 +112,22 @@ void Strategy::Impl::run(const std::function<void(ReplicaContext&)>& function) {
     threads_ = std::make_unique<ReplicaThreads>(cards);
   }
   const Deadline deadline(kDeadlineSeconds);
-  const auto meeting_point = std::make_shared<MeetingPoint>(replicas, deadline);
-  threads_->run(
-      "run",
-      [&, meeting_point](int replica) {
-        try {
-          Context context(replica, replicas, this, *meeting_point);
-          function(context);
-        } catch (...) {
-          meeting_point->stop();
-          throw;
-        }
-      },
-      deadline);
+  const auto values = std::make_shared<ValuesOfReplicas>(replicas, deadline);
+  try {
+    threads_->run(
+        [&, values](int replica) {
+          try {
+            Context context(replica, replicas, this, *values);
+            function(context);
+          } catch (...) {
+            values->stop();
+            throw;
+          }
+        },
+        deadline);
+  } catch (const ReplicaError& error) {
+    throw Error(replica_names(error.replicas) + ", run: " + error.what());
+  }
 }
 
 void Strategy::run_on_replicas(const std::function<void(ReplicaContext&)>& function) const {

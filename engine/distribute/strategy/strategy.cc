@@ -106,6 +106,8 @@ int Strategy::workers() const { return impl_->place().workers; }
 const std::vector<GpuId>& Strategy::gpus() const& { return impl_->ids(); }
 std::string Strategy::cross_device_ops() const { return impl_->cross_device_ops()->name(); }
 std::string Strategy::describe() const { return impl_->describe(); }
+const StepOptions& Strategy::step_options() const& { return impl_->step_options(); }
+void Strategy::set_step_options(const StepOptions& options) const { impl_->set_step_options(options); }
 
 Strategy::ScopeGuard::ScopeGuard(const Strategy& strategy) { scopes().push_back(strategy); }
 Strategy::ScopeGuard::~ScopeGuard() { scopes().pop_back(); }

@@ -25,6 +25,8 @@ struct Strategy::Impl {
   const std::shared_ptr<CrossDeviceOps>& cross_device_ops() const { return cross_device_ops_; }
   WorkerPlace place() const { return cross_device_ops_->place(static_cast<int>(ids_.size())); }
   std::string describe() const;
+  const StepOptions& step_options() const { return step_options_; }
+  void set_step_options(const StepOptions& options) { step_options_ = options; }
   // On every replica's own host thread, at once. Not from inside such a function.
   void run(const std::function<void(ReplicaContext&)>& function);
 
@@ -34,6 +36,7 @@ struct Strategy::Impl {
   std::vector<std::unique_ptr<LogicalGpu>> gpus_;
   std::shared_ptr<CrossDeviceOps> cross_device_ops_;
   std::string why_;
+  StepOptions step_options_ = step_options_from_environment();
   std::mutex running_;
   std::unique_ptr<ReplicaThreads> threads_;  // made by the first run
 };

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 namespace lockstep {
@@ -16,7 +15,6 @@ struct FlippedBit {
   std::int64_t step = 0;  // counted from 1
 };
 
-FlippedBit parse_flipped_bit(const std::string& words);    // an Error says in one sentence what is wrong with them
-std::optional<FlippedBit> flipped_bit_from_environment();  // LOCKSTEP_FLIP_BIT
+FlippedBit parse_flipped_bit(const std::string& words);  // an Error says in one sentence what is wrong with them
 
 }  // namespace lockstep

@@ -13,6 +13,7 @@
 #include "lockstep/distributed_dataset.h"
 #include "lockstep/logical.h"
 #include "lockstep/per_replica.h"
+#include "lockstep/step_options.h"
 
 namespace lockstep {
 
@@ -39,6 +40,10 @@ class Strategy {
   std::vector<GpuId> gpus() && { return std::as_const(*this).gpus(); }
   std::string cross_device_ops() const;  // the algorithm in use
   std::string describe() const;          // one line: which algorithm and why
+  // How the steps of its models run; for models that are made from now on.
+  const StepOptions& step_options() const&;
+  StepOptions step_options() && { return std::as_const(*this).step_options(); }
+  void set_step_options(const StepOptions& options) const;
 
   // Python's `with strategy.scope():`.
   template <typename Function>

@@ -70,18 +70,17 @@ std::vector<float> all_of(const std::vector<NamedArray>& arrays) {
 class Graphs : public ::testing::TestWithParam<std::tuple<int, int>> {
  protected:
   void SetUp() override { forget_splits(); }
-  void TearDown() override {
-    ::unsetenv("LOCKSTEP_GRAPHS");
-    forget_splits();
-  }
+  void TearDown() override { forget_splits(); }
   const Workload& workload() const { return workloads()[static_cast<std::size_t>(std::get<0>(GetParam()))]; }
   int replicas() const { return std::get<1>(GetParam()); }
 
   // Everything that a run brings, in a row.
-  std::vector<float> results(const char* graphs) const {
-    ::setenv("LOCKSTEP_GRAPHS", graphs, 1);
+  std::vector<float> results(bool graphs) const {
     forget_splits();
     const MirroredStrategy strategy(split_gpu(0, std::vector<std::int64_t>(static_cast<std::size_t>(replicas()), 512)));
+    StepOptions options;
+    options.graphs = graphs;
+    strategy.set_step_options(options);
     Watched model(strategy.scope([&] {
       Model made = workload().make();
       made.set_seed(5);
@@ -99,15 +98,14 @@ class Graphs : public ::testing::TestWithParam<std::tuple<int, int>> {
       keep({y.data<float>(), y.data<float>() + y.size()});
     };
     const std::int64_t shard = workload().batch / replicas();
-    const bool wanted = std::string(graphs) == "on";
 
     model.compile(Adam(1e-3F), SparseCategoricalCrossentropy(), {"accuracy"});
     for (std::uint32_t step = 0; step < 3; ++step) train(workload().batch, step);
-    EXPECT_EQ(model.graphs(shard, Mode::training) > 0, wanted);
+    EXPECT_EQ(model.graphs(shard, Mode::training) > 0, graphs);
     train(workload().batch - 1, 10);  // a short batch has a program of its own
     predict();
     predict();
-    EXPECT_EQ(model.graphs(shard, Mode::inference) > 0, wanted);
+    EXPECT_EQ(model.graphs(shard, Mode::inference) > 0, graphs);
     train(2 * workload().batch, 11);  // memory grows: graphs with old addresses would be wrong
     for (std::uint32_t step = 20; step < 22; ++step) train(workload().batch, step);
     keep(all_of(model.get_weights()));
@@ -115,30 +113,21 @@ class Graphs : public ::testing::TestWithParam<std::tuple<int, int>> {
     model.layers().front().set_trainable(false);
     model.compile(SGD(1e-2F), SparseCategoricalCrossentropy(), {"accuracy"});
     for (std::uint32_t step = 30; step < 33; ++step) train(workload().batch, step);
-    EXPECT_EQ(model.graphs(shard, Mode::training) > 0, wanted);
+    EXPECT_EQ(model.graphs(shard, Mode::training) > 0, graphs);
     keep(all_of(model.get_weights()));
     return all;
   }
 };
 
 TEST_P(Graphs, GiveTheSameBits) {
-  const std::vector<float> without = results("off");
-  const std::vector<float> with = results("on");
+  const std::vector<float> without = results(false);
+  const std::vector<float> with = results(true);
   ASSERT_EQ(with.size(), without.size());
   EXPECT_EQ(std::memcmp(with.data(), without.data(), with.size() * sizeof(float)), 0);
 }
 INSTANTIATE_TEST_SUITE_P(Train, Graphs, ::testing::Combine(::testing::Range(0, 3), ::testing::Range(1, 3)), [](const auto& test) {
   return workloads()[static_cast<std::size_t>(std::get<0>(test.param))].name + "_" + std::to_string(std::get<1>(test.param));
 });
-
-TEST(GraphsOption, SaysWhatItTakes) {
-  ::setenv("LOCKSTEP_GRAPHS", "perhaps", 1);
-  EXPECT_THROW(static_cast<void>(graphs_from_environment()), Error);
-  ::setenv("LOCKSTEP_GRAPHS", "on", 1);
-  EXPECT_TRUE(graphs_from_environment());
-  ::unsetenv("LOCKSTEP_GRAPHS");
-  EXPECT_FALSE(graphs_from_environment());
-}
 
 }  // namespace
 }  // namespace lockstep

@@ -174,7 +174,7 @@ std::vector<std::int64_t> a_small_program(unsigned seed) {
     const Deadline deadline(60);
     for (int round = 0; round < 3; ++round) {
       threads.run(
-          "work",
+
           [&](int r) {
             const Stream& own = r == 0 ? a : b;
             for (int i = 0; i < 5 + 3 * r; ++i) stream_bytes(own, 1e7 * (1 + (i + r) % 3));

@@ -213,11 +213,13 @@ TEST(StepTrace, ReplicationSumAndUpdateAreToldOfEveryReplica) {
 }
 
 TEST(StepTrace, AboutSaysWhetherBucketsOverlap) {
-  Traced run("ring");
-  EXPECT_EQ(nlohmann::json::parse(run.step.about()).at("overlap"), true);
-  ::setenv("LOCKSTEP_OVERLAP", "off", 1);
-  EXPECT_EQ(nlohmann::json::parse(run.step.about()).at("overlap"), false);
-  ::unsetenv("LOCKSTEP_OVERLAP");
+  const Gpus gpus = logical_gpus(2);
+  for (const bool overlap : {true, false}) {
+    StepOptions options;
+    options.overlap = overlap;
+    const MirroredStep step(small_graph(), gpus.pointers, make_cross_device_ops("ring"), options, nullptr);
+    EXPECT_EQ(nlohmann::json::parse(step.about()).at("overlap"), overlap);
+  }
 }
 
 TEST(StepTrace, MessagesAreAsManyAndAsLargeAsTheAlgorithmSays) {

@@ -123,12 +123,13 @@ TEST(MirroredStep, BatchesOfChangingSizesTrainAndCountEverySample) {
 // Without overlap phase 4 begins when backward has ended: the same sums in the same order.
 TEST(MirroredStep, TrainsToTheSameBitsWithoutOverlap) {
   for (const std::string& algorithm : cross_device_ops_names()) {
-    const auto trained = [&](const char* overlap) {
-      setenv("LOCKSTEP_OVERLAP", overlap, 1);
+    const auto trained = [&](bool overlap) {
+      StepOptions options = checking(algorithm);
+      options.overlap = overlap;
       Gpus gpus = algorithm == "nccl" ? whole_cards(3) : logical_gpus(3);
       std::vector<std::uint64_t> sums;
       if (!gpus.pointers.empty()) {
-        MirroredStep step(small_graph(), gpus.pointers, make_cross_device_ops(algorithm), checking(algorithm), nullptr);
+        MirroredStep step(small_graph(), gpus.pointers, make_cross_device_ops(algorithm), options, nullptr);
         step.set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F), {});
         initialize(step.replica(0), 3);
         const std::uint64_t before = step.checksums().front();
@@ -136,10 +137,9 @@ TEST(MirroredStep, TrainsToTheSameBitsWithoutOverlap) {
         sums = step.checksums();
         EXPECT_NE(sums.front(), before) << "nothing was learnt: the comparison would be empty";
       }
-      unsetenv("LOCKSTEP_OVERLAP");
       return sums;
     };
-    const std::vector<std::uint64_t> with = trained("on"), without = trained("off");
+    const std::vector<std::uint64_t> with = trained(true), without = trained(false);
     if (with.empty()) GTEST_SKIP() << "fewer cards here for " << algorithm;
     EXPECT_EQ(without, with) << algorithm;
   }

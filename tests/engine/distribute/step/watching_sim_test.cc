@@ -156,7 +156,6 @@ Run made_of(const std::vector<sim::RecordedOperation>& operations, const Names& 
 }
 
 Run run_of(const Case& what, const Watch& watch) {
-  ::setenv("LOCKSTEP_OVERLAP", what.overlap ? "on" : "off", 1);
   const Gpus gpus = what.cards ? whole_cards(what.replicas) : logical_gpus(what.replicas);
   Names names;
   for (std::size_t r = 0; r < gpus.pointers.size(); ++r) {
@@ -167,6 +166,7 @@ Run run_of(const Case& what, const Watch& watch) {
   options.first_bucket_bytes = 64;
   options.bucket_bytes = 256;
   options.graphs = what.graphs;
+  options.overlap = what.overlap;
   options.check_mirrored = watch.checked && what.algorithm != "one-copy";  // which has no copies to compare, and refuses
   options.sparse_gradients = SparseGradients::gathered;
   Tracer tracer;
@@ -195,7 +195,6 @@ Run run_of(const Case& what, const Watch& watch) {
   if (watch.traced) {
     EXPECT_FALSE(tracer.spans().empty());
   }
-  ::unsetenv("LOCKSTEP_OVERLAP");
   return run;
 }
 

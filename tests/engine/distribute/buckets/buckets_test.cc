@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "engine/distribute/step/mirrored_step.h"
+#include "engine/distribute/buckets/gradient_buckets.h"
 
 namespace lockstep {
 namespace {
@@ -83,6 +83,20 @@ TEST(Buckets, ALayoutWithoutTrainableVariablesHasNone) {
   spec.shape = {5};
   spec.trainable = false;
   EXPECT_TRUE(make_buckets(VariableLayout({spec}, {}), 100, 100).empty());
+}
+
+TEST(BucketBoard, ABucketIsReadyWhenAllReplicasArrived) {
+  BucketBoard board;
+  board.reset(2, 3);
+  for (int r = 0; r < 3; ++r) board.arrive(0, r);
+  EXPECT_EQ(board.wait(0, Deadline(0.01)), Rendezvous::Outcome::complete);
+  board.arrive(1, 0);
+  EXPECT_EQ(board.wait(1, Deadline(0.01)), Rendezvous::Outcome::late);
+  board.stop();
+  EXPECT_EQ(board.wait(1, Deadline(60)), Rendezvous::Outcome::stopped);
+  board.reset(1, 1);
+  board.arrive(0, 0);
+  EXPECT_EQ(board.wait(0, Deadline(0.01)), Rendezvous::Outcome::complete);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 // shrink further. A sparse gradient is a bucket by itself: it may travel by the rows in use.
 #include <algorithm>
 
-#include "engine/distribute/step/mirrored_step.h"
+#include "engine/distribute/buckets/bucket.h"
 
 namespace lockstep {
 
