@@ -1,4 +1,4 @@
-// One replica: programs are planned when a batch size is first seen, sums are kept on the device until somebody looks.
+// One replica: programs are planned when a batch size is first seen, sums stay on the device until they are read.
 #include "engine/distribute/replica/replica.h"
 
 #include <algorithm>

@@ -20,6 +20,6 @@ MultiWorkerMirroredStrategy::MultiWorkerMirroredStrategy() : MultiWorkerMirrored
 MultiWorkerMirroredStrategy::MultiWorkerMirroredStrategy(const std::vector<GpuId>& gpus, const InCommon& in_common)
     : Strategy(make_impl(gpus, in_common)) {}
 
-bool MultiWorkerMirroredStrategy::started_with_workers() { return how_workers_were_started() != StartedBy::nobody; }
+bool MultiWorkerMirroredStrategy::started_with_workers() { return how_workers_were_started() != StartedBy::none; }
 
 }  // namespace lockstep

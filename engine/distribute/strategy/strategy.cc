@@ -49,7 +49,7 @@ std::vector<GpuId> parse(const std::vector<std::string>& names) {
   return gpus;
 }
 
-// Outside any scope everybody shares one strategy for as long as somebody holds it.
+// Outside any scope all callers share one strategy, for as long as one of them holds it.
 std::shared_ptr<Strategy::Impl> first_gpu() {
   static std::mutex mutex;
   static std::weak_ptr<Strategy::Impl> shared;

@@ -24,8 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr auto kLook = std::chrono::milliseconds(200);     // how often a wait looks at what it does not poll
 constexpr auto kRetry = std::chrono::milliseconds(50);     // worker 0 may still be on its way
-constexpr auto kGuestPatience = std::chrono::seconds(10);  // for a greeting
-constexpr std::size_t kMostGuests = 128;                   // at once
+constexpr auto kGreetingPatience = std::chrono::seconds(10);  // of an open connection
+constexpr std::size_t kMostSilent = 128;                        // connections at once that have not greeted
 
 Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -36,7 +36,7 @@ std::string before_the_deadline(const std::string& where) {
   return " at LOCKSTEP_ADDRESS=" + where + " before the deadline (LOCKSTEP_DEADLINE).";
 }
 
-void heed_launcher() {
+void check_launcher() {
   if (const std::string words = words_of_launcher(); !words.empty()) throw Error("The workers can't meet: " + words + ".");
 }
 
@@ -64,14 +64,14 @@ void poll_a_while(std::vector<pollfd>& descriptors) {
   descriptors.push_back({launcher_descriptor(), POLLIN, 0});
   poll(descriptors.data(), descriptors.size(), static_cast<int>(kLook.count()));
   descriptors.pop_back();
-  heed_launcher();
+  check_launcher();
 }
 
 class Lines : public MeetingLines {
  public:
   explicit Lines(std::vector<Connection> to) : to_(std::move(to)) {}
   void require_all() override {
-    heed_launcher();
+    check_launcher();
     for (std::size_t w = 0; w < to_.size(); ++w) {
       char word = 0;
       std::size_t read = 0;
@@ -95,9 +95,9 @@ class Lines : public MeetingLines {
 };
 
 // Worker 0's side.
-class Reception {
+class FirstWorker {
  public:
-  explicit Reception(const MeetingWords& words) : words_(words), deadline_(after(words.deadline_seconds)) {
+  explicit FirstWorker(const MeetingWords& words) : words_(words), deadline_(after(words.deadline_seconds)) {
     const WorkerAddress address = parse_worker_address(words.where);
     listener_ = address.new_socket();
     const int yes = 1;
@@ -115,22 +115,22 @@ class Reception {
         if (Clock::now() >= deadline_) throw Error(who_is_missing());
         wait();
         accept_all();
-        for (std::size_t i = 0; i < guests_.size();)
-          if (hear(guests_[i]))
+        for (std::size_t i = 0; i < silent_.size();)
+          if (read_greeting(silent_[i]))
             ++i;
           else
-            guests_.erase(guests_.begin() + static_cast<std::ptrdiff_t>(i));
+            silent_.erase(silent_.begin() + static_cast<std::ptrdiff_t>(i));
         require_admitted();
       }
       return agree();
     } catch (const Error& error) {
-      tell_all({Answer::Kind::refused}, error.what());
+      answer_all({Answer::Kind::refused}, error.what());
       throw;
     }
   }
 
  private:
-  struct Guest {
+  struct Peer {
     Connection connection;
     Challenge challenge;
     Greeting greeting;
@@ -139,7 +139,7 @@ class Reception {
   };
 
   bool all_are_here() const {
-    return std::all_of(admitted_.begin() + 1, admitted_.end(), [](const Guest& guest) { return static_cast<bool>(guest.connection); });
+    return std::all_of(admitted_.begin() + 1, admitted_.end(), [](const Peer& peer) { return static_cast<bool>(peer.connection); });
   }
 
   std::string who_is_missing() const {
@@ -154,63 +154,63 @@ class Reception {
 
   void wait() {
     std::vector<pollfd> descriptors{{full_ ? -1 : listener_.get(), POLLIN, 0}};
-    for (const Guest& guest : guests_) descriptors.push_back({guest.connection.get(), POLLIN, 0});
-    for (const Guest& guest : admitted_) descriptors.push_back({guest.connection.get(), POLLIN, 0});
+    for (const Peer& peer : silent_) descriptors.push_back({peer.connection.get(), POLLIN, 0});
+    for (const Peer& peer : admitted_) descriptors.push_back({peer.connection.get(), POLLIN, 0});
     poll_a_while(descriptors);
     full_ = false;
   }
 
   void accept_all() {
     while (true) {
-      Guest guest;
-      guest.connection = Connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (!guest.connection) {
+      Peer peer;
+      peer.connection = Connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (!peer.connection) {
         if (errno == EINTR || errno == ECONNABORTED) continue;
         if (again()) return;
-        full_ = guests_.empty();  // no descriptor to be had: the oldest guest makes room, or the listener rests for a while
+        full_ = silent_.empty();  // no descriptor is free: the oldest connection is closed, or the listener is not polled for a while
         if (full_) return;
-        guests_.pop_front();
+        silent_.pop_front();
         continue;
       }
-      guest.challenge.nonce = new_nonce();
-      guest.until = Clock::now() + kGuestPatience;
-      send_whole(guest.connection, &guest.challenge, sizeof(guest.challenge));
-      if (guests_.size() >= kMostGuests) guests_.pop_front();
-      guests_.push_back(std::move(guest));
+      peer.challenge.nonce = new_nonce();
+      peer.until = Clock::now() + kGreetingPatience;
+      send_whole(peer.connection, &peer.challenge, sizeof(peer.challenge));
+      if (silent_.size() >= kMostSilent) silent_.pop_front();
+      silent_.push_back(std::move(peer));
     }
   }
 
-  // Whether there is more to hear from it.
-  bool hear(Guest& guest) {
-    const int state = read_on(guest.connection, &guest.greeting, sizeof(guest.greeting), &guest.read);
-    if (state == 0) return Clock::now() < guest.until;
+  // Whether its greeting is still incomplete.
+  bool read_greeting(Peer& peer) {
+    const int state = read_on(peer.connection, &peer.greeting, sizeof(peer.greeting), &peer.read);
+    if (state == 0) return Clock::now() < peer.until;
     if (state < 0) return false;
-    const Greeting& greeting = guest.greeting;
-    if (greeting.magic != Greeting{}.magic || !same(greeting.proof, proof_of(words_.secret, guest.challenge, greeting))) {
+    const Greeting& greeting = peer.greeting;
+    if (greeting.magic != Greeting{}.magic || !same(greeting.proof, proof_of(words_.secret, peer.challenge, greeting))) {
       ++strangers_;
       Answer answer;
       answer.kind = Answer::Kind::unknown_secret;
-      send_whole(guest.connection, &answer, sizeof(answer));
+      send_whole(peer.connection, &answer, sizeof(answer));
       return false;
     }
-    admit(guest);
+    admit(peer);
     return false;
   }
 
-  void admit(Guest& guest) {
-    const Greeting& greeting = guest.greeting;
+  void admit(Peer& peer) {
+    const Greeting& greeting = peer.greeting;
     const std::string who = std::to_string(greeting.worker);
     if (greeting.workers != words_.place.workers || greeting.worker < 1 || greeting.worker >= greeting.workers || greeting.replicas < 1) {
       throw Error("Worker " + who + " counts " + std::to_string(greeting.workers) + " workers, worker 0 counts " +
                   std::to_string(words_.place.workers) + ": LOCKSTEP_WORKERS must be the same for all.");
     }
-    Guest& place = admitted_[static_cast<std::size_t>(greeting.worker)];
-    if (place.connection) throw Error("Two workers say that they are worker " + who + " (LOCKSTEP_WORKER).");
-    place = std::move(guest);
-    tell(place, {Answer::Kind::admitted}, "");
+    Peer& seat = admitted_[static_cast<std::size_t>(greeting.worker)];
+    if (seat.connection) throw Error("Two workers say that they are worker " + who + " (LOCKSTEP_WORKER).");
+    seat = std::move(peer);
+    send_answer(seat, {Answer::Kind::admitted}, "");
   }
 
-  // Nothing is expected from who has been admitted: what can be read is the end of its connection.
+  // An admitted worker sends nothing: what can be read is the end of its connection.
   void require_admitted() {
     for (std::size_t w = 1; w < admitted_.size(); ++w) {
       char word = 0;
@@ -224,9 +224,9 @@ class Reception {
   Agreement agree() {
     std::vector<RunFactsText> facts;
     std::vector<int> replicas_of;
-    for (const Guest& guest : admitted_) {
-      facts.push_back(guest.greeting.facts);
-      replicas_of.push_back(guest.greeting.replicas);
+    for (const Peer& peer : admitted_) {
+      facts.push_back(peer.greeting.facts);
+      replicas_of.push_back(peer.greeting.replicas);
     }
     if (const std::string other = first_difference(facts); !other.empty()) throw Error(other);
     Agreement agreement;
@@ -242,36 +242,36 @@ class Reception {
       answer.replicas = agreement.place.replicas;
       std::copy(std::begin(agreement.id.internal), std::end(agreement.id.internal), answer.id.begin());
       pad(words_.secret, admitted_[w].challenge, admitted_[w].greeting, answer.id);
-      if (!tell(admitted_[w], answer, "")) throw Error("Worker " + std::to_string(w) + " has gone while the workers were meeting.");
+      if (!send_answer(admitted_[w], answer, "")) throw Error("Worker " + std::to_string(w) + " has gone while the workers were meeting.");
       lines[w] = std::move(admitted_[w].connection);
     }
     agreement.lines = std::make_shared<Lines>(std::move(lines));
     return agreement;
   }
 
-  bool tell(const Guest& guest, Answer answer, const std::string& text) const {
+  bool send_answer(const Peer& peer, Answer answer, const std::string& text) const {
     text.copy(answer.text.data(), answer.text.size() - 1);
-    answer.proof = proof_of(words_.secret, guest.challenge, guest.greeting, answer);
-    return send_whole(guest.connection, &answer, sizeof(answer));
+    answer.proof = proof_of(words_.secret, peer.challenge, peer.greeting, answer);
+    return send_whole(peer.connection, &answer, sizeof(answer));
   }
-  void tell_all(const Answer& answer, const std::string& text) const {
-    for (const Guest& guest : admitted_)
-      if (guest.connection) tell(guest, answer, text);
+  void answer_all(const Answer& answer, const std::string& text) const {
+    for (const Peer& peer : admitted_)
+      if (peer.connection) send_answer(peer, answer, text);
   }
 
   const MeetingWords& words_;
   const Clock::time_point deadline_;
   Connection listener_;
-  std::deque<Guest> guests_;     // oldest first
-  std::vector<Guest> admitted_;  // by worker
+  std::deque<Peer> silent_;     // oldest first
+  std::vector<Peer> admitted_;  // by worker
   int strangers_ = 0;
   bool full_ = false;  // no descriptor is left
 };
 
-// One of the others' side.
-class Visit {
+// The side of another worker.
+class OtherWorker {
  public:
-  explicit Visit(const MeetingWords& words)
+  explicit OtherWorker(const MeetingWords& words)
       : words_(words), address_(parse_worker_address(words.where)), deadline_(after(words.deadline_seconds)) {}
 
   Agreement run() {
@@ -297,7 +297,7 @@ class Visit {
   }
 
   bool connect() {
-    heed_launcher();
+    check_launcher();
     if (Clock::now() >= deadline_) too_late();
     line_ = Connection();
     line_ = address_.new_socket();
@@ -386,7 +386,7 @@ std::vector<int> first_replicas(const std::vector<int>& replicas_of, int* total)
   return first;
 }
 
-Agreement meet_as_first(const MeetingWords& words) { return Reception(words).run(); }
-Agreement meet_as_other(const MeetingWords& words) { return Visit(words).run(); }
+Agreement meet_as_first(const MeetingWords& words) { return FirstWorker(words).run(); }
+Agreement meet_as_other(const MeetingWords& words) { return OtherWorker(words).run(); }
 
 }  // namespace lockstep

@@ -124,7 +124,7 @@ double deadline_from_environment() {
 StartedBy how_workers_were_started() {
   if (std::getenv("LOCKSTEP_WORKERS") != nullptr) return StartedBy::environment;
   if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr) return StartedBy::mpi;
-  return StartedBy::nobody;
+  return StartedBy::none;
 }
 
 Agreement meet_workers(int replicas_here, double deadline_seconds, const RunFacts& in_common) {

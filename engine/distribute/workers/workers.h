@@ -1,5 +1,5 @@
 // The processes ("workers") of one training run: how many there are, which one this is, and one exchange at the start by which they
-// agree on an NCCL id. After that NCCL does all the talking.
+// agree on an NCCL id. After that they communicate by NCCL only.
 //
 // Workers are started by `lockstep run --workers` or one by one, which set LOCKSTEP_WORKER, LOCKSTEP_WORKERS, LOCKSTEP_ADDRESS (host:port
 // where worker 0 listens for a moment) and LOCKSTEP_SECRET (known to the workers of this run and to no other process), or by mpirun, which
@@ -23,7 +23,7 @@ struct WorkerPlace {
   int replicas = 1;       // of all workers
 };
 
-enum class StartedBy { nobody, environment, mpi };
+enum class StartedBy { none, environment, mpi };
 StartedBy how_workers_were_started();
 
 // What all workers must have in common, name by name, such as {"seed", "3"}; compared when they meet.
