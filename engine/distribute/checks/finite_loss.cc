@@ -92,7 +92,7 @@ std::string why_not_finite(ReplicaSet& replicas, StepReplica& replica, const Ste
 
 }  // namespace
 
-void require_finite_loss(ReplicaSet& replicas, const StepBatch& batch, const Training& training) {
+void require_finite_loss(ReplicaSet& replicas, const StepBatch& batch, const Compiled& compiled) {
   for (StepReplica& replica : replicas.all) {
     if (!replica.input.program) continue;
     bool known = false;
@@ -101,7 +101,7 @@ void require_finite_loss(ReplicaSet& replicas, const StepBatch& batch, const Tra
     if (!known) replicas.wait_for_gpus(Phase::local_gradients, batch);  // names who is late
     if (std::isfinite(replica.loss.sum.value())) continue;
     replicas.wait_for_gpus(Phase::all_reduce, batch);
-    const std::string why = why_not_finite(replicas, replica, batch, *training.loss);
+    const std::string why = why_not_finite(replicas, replica, batch, *compiled.loss);
     throw Error("The loss is " + text_of(static_cast<float>(replica.loss.sum.value())) + " at step " + std::to_string(batch.step) +
                 " (replica " + std::to_string(replica.index()) + "): " + why +
                 ". The weights are those before this step. A smaller learning rate or clipnorm helps where numbers grow step by step.");

@@ -18,8 +18,8 @@ std::string MirroredStep::about() const {
   json["first replica"] = place.first_replica;
   for (StepReplica& replica : replicas.all)
     json["devices"].push_back({{"name", replica.gpu().name()}, {"memory limit", replica.gpu().arena().limit()}});
-  if (state.training.loss) json["loss"] = state.training.loss->name();
-  if (state.training.optimizer) json["optimizer"] = state.training.optimizer->name();
+  if (state.compiled.loss) json["loss"] = state.compiled.loss->name();
+  if (state.compiled.optimizer) json["optimizer"] = state.compiled.optimizer->name();
   json["overlap"] = state.options.overlap;
   const VariableLayout& layout = replicas.graph.layout();
   for (std::size_t i = 0; i < replicas.graph.nodes().size(); ++i) {

@@ -75,7 +75,7 @@ Array MirroredStep::custom_forward(int index, const Array& x) {
   State& state = *state_;
   const auto r = static_cast<std::size_t>(index);
   const Graph& graph = state.replicas.graph;
-  if (!state.training.loss || !state.training.optimizer)
+  if (!state.compiled.loss || !state.compiled.optimizer)
     throw Error("A model is trained once it is compiled with a loss and an optimizer.");
   if (state.replicas.place().workers > 1)
     throw Error("A custom step is made in one process; with several workers use fit or train_on_batch.");
@@ -111,7 +111,7 @@ double MirroredStep::custom_backward(int index, const Array& y, std::int64_t glo
   const auto r = static_cast<std::size_t>(index);
   StepReplica& replica = state.replicas.all.at(r);
   ReplicaInput& input = replica.input;
-  const LossImpl& loss = *state.training.loss;
+  const LossImpl& loss = *state.compiled.loss;
   if (!state.batch.custom || state.custom.done[r] != CustomStep::Done::forward)
     throw Error("Replica " + std::to_string(index) + " runs forward once, then backward once, in every step.");
   if (global_batch < input.shard.count)

@@ -34,13 +34,13 @@ class ScopedWatch {
   std::optional<TracedLayers> layers_;
 };
 
-void loss_and_metrics(StepReplica& replica, const StepBatch& batch, const Training& training, StepTrace& trace) {
+void loss_and_metrics(StepReplica& replica, const StepBatch& batch, const Compiled& compiled, StepTrace& trace) {
   const ReplicaInput& input = replica.input;
   const OpContext context = replica.replica.compute_context();
   const Tensor losses(input.losses.raw(), {input.shard.count});
-  training.loss->run(context, *input.program, input.label_view, batch.x.samples(), losses, batch.training());
+  compiled.loss->run(context, *input.program, input.label_view, batch.x.samples(), losses, batch.training());
   if (input.weight_view.defined()) {
-    const bool from_logits = training.loss->from_logits(*input.program);
+    const bool from_logits = compiled.loss->from_logits(*input.program);
     const Tensor gradient = from_logits ? input.program->logits_gradient() : input.program->output_gradient();
     ops::weigh_samples(context, input.weight_view, losses, batch.training() ? gradient : Tensor());
   }
@@ -52,15 +52,15 @@ void loss_and_metrics(StepReplica& replica, const StepBatch& batch, const Traini
     replica.loss.sum.copy_from(sums, *context.stream);
     replica.loss.known.record(*context.stream);
   }
-  for (std::size_t m = 0; m < training.metrics.size(); ++m) {
-    const Tensor weights = m >= training.first_weighted ? input.weight_view : Tensor();
-    training.metrics[m]->add(context, *input.program, input.label_view, weights, sums, static_cast<int>(m) + 1);
+  for (std::size_t m = 0; m < compiled.metrics.size(); ++m) {
+    const Tensor weights = m >= compiled.first_weighted ? input.weight_view : Tensor();
+    compiled.metrics[m]->add(context, *input.program, input.label_view, weights, sums, static_cast<int>(m) + 1);
   }
 }
 
 // One replica, on its own thread.
 void forward_and_backward(ReplicaSet& replicas, StepReplica& replica, const StepBatch& batch, const BucketReport& report,
-                          const Training& training, StepTrace& trace) {
+                          const Compiled& compiled, StepTrace& trace) {
   const int r = replica.index();
   const Stream& stream = replica.gpu().compute();
   Tracer* tracer = trace.of(batch);
@@ -83,18 +83,18 @@ void forward_and_backward(ReplicaSet& replicas, StepReplica& replica, const Step
   {
     const Range inner("loss and metrics");
     const DeviceSpan loss(tracer, stream, span.part("loss and metrics"));
-    loss_and_metrics(replica, batch, training, trace);
+    loss_and_metrics(replica, batch, compiled, trace);
   }
   if (!batch.training()) return;
   const Range inner("backward");
   const DeviceSpan backward(tracer, stream, span.part("backward"));
-  program.backward(info, training.loss->from_logits(program), [&](int variable) { report.gradient(replica, variable); });
+  program.backward(info, compiled.loss->from_logits(program), [&](int variable) { report.gradient(replica, variable); });
   report.state(replica, static_cast<double>(replica.input.shard.count) / static_cast<double>(batch.x.samples()));
 }
 
 }  // namespace
 
-void local_gradients(ReplicaSet& replicas, const StepBatch& batch, GradientBuckets& buckets, const Training& training, StepTrace& trace) {
+void local_gradients(ReplicaSet& replicas, const StepBatch& batch, GradientBuckets& buckets, const Compiled& compiled, StepTrace& trace) {
   buckets.board.reset(buckets.messages(), replicas.size());
   // Larger shards come first, so the replicas that have samples are the first ones.
   const auto with_samples = std::count_if(batch.shards.begin(), batch.shards.end(), [](const Shard& shard) { return shard.count > 0; });
@@ -104,7 +104,7 @@ void local_gradients(ReplicaSet& replicas, const StepBatch& batch, GradientBucke
   replicas.threads.start([&, report = BucketReport(replicas, buckets, trace, batch)](int r) {
     StepReplica& replica = replicas[static_cast<std::size_t>(r)];
     try {
-      forward_and_backward(replicas, replica, batch, report, training, trace);
+      forward_and_backward(replicas, replica, batch, report, compiled, trace);
       if (batch.training()) replica.marks.set(PhaseMarks::computed, replica.gpu().compute());
     } catch (...) {  // phase 4 and the others must not wait for this replica
       buckets.board.stop();

@@ -36,10 +36,10 @@ void MirroredStep::set_training(std::shared_ptr<LossImpl> loss, std::shared_ptr<
     throw Error(
         "gradient_accumulation_steps and embedding_gradients(\"keras\") can't be used together: squares of sums over batches are lost");
   const std::size_t first_weighted = metrics.size() - std::min(weighted, metrics.size());
-  state.training = {std::move(loss), std::move(optimizer), std::move(metrics), first_weighted};
-  state.batch.accumulation = state.training.accumulation();
+  state.compiled = {std::move(loss), std::move(optimizer), std::move(metrics), first_weighted};
+  state.batch.accumulation = state.compiled.accumulation();
   state.batch.accumulated = 0;
-  const OptimizerImpl& rule = *state.training.optimizer;
+  const OptimizerImpl& rule = *state.compiled.optimizer;
   if (replica(0).variables().slots() != rule.slots()) state.mirrored = false;  // phase 1 copies them
   for (StepReplica& replica : state.replicas.all) {
     VariableStore& variables = replica.replica.variables();
@@ -68,9 +68,9 @@ void MirroredStep::replicate_where_due() {
 
 void MirroredStep::train(const Array& x, const Array& y, const Array& weights) {
   State& state = *state_;
-  if (!state.training.loss || !state.training.optimizer)
+  if (!state.compiled.loss || !state.compiled.optimizer)
     throw Error("A model is trained once it is compiled with a loss and an optimizer.");
-  check_batch(x, y, weights, state.replicas.graph, state.training.loss.get());
+  check_batch(x, y, weights, state.replicas.graph, state.compiled.loss.get());
   state.guarded([&] {
     const Range range("step", state.batch.step);
     state.begin(Mode::training, x, y, weights);
@@ -78,9 +78,9 @@ void MirroredStep::train(const Array& x, const Array& y, const Array& weights) {
     state.trace.begin(state.replicas, state.batch, state.buckets.size());
     state.replicas.phase_times.begin_step();
     shard(state.replicas, state.batch, state.buckets, state.trace, state.options.graphs);
-    local_gradients(state.replicas, state.batch, state.buckets, state.training, state.trace);
+    local_gradients(state.replicas, state.batch, state.buckets, state.compiled, state.trace);
     all_reduce(state.replicas, state.batch, state.buckets, state.trace, state.options.overlap);
-    require_finite_loss(state.replicas, state.batch, state.training);
+    require_finite_loss(state.replicas, state.batch, state.compiled);
     finish();
     state.count_samples();
   });
@@ -96,7 +96,7 @@ void MirroredStep::finish() {
     return;
   }
   state.updating = true;
-  update(state.replicas, state.batch, *state.training.optimizer, state.trace.of(state.batch));
+  update(state.replicas, state.batch, *state.compiled.optimizer, state.trace.of(state.batch));
   barrier(state.replicas, state.batch, state.trace, state.options);
   state.updating = false;
   state.batch.accumulated = 0;
@@ -105,14 +105,14 @@ void MirroredStep::finish() {
 
 void MirroredStep::evaluate(const Array& x, const Array& y, const Array& weights) {
   State& state = *state_;
-  if (!state.training.loss) throw Error("A model is evaluated once it is compiled with a loss.");
-  check_batch(x, y, weights, state.replicas.graph, state.training.loss.get());
+  if (!state.compiled.loss) throw Error("A model is evaluated once it is compiled with a loss.");
+  check_batch(x, y, weights, state.replicas.graph, state.compiled.loss.get());
   state.guarded([&] {
     const Range range("evaluate");
     state.begin(Mode::inference, x, y, weights);
     state.replicate_if_due();
     shard(state.replicas, state.batch, state.buckets, state.trace, state.options.graphs);
-    local_gradients(state.replicas, state.batch, state.buckets, state.training, state.trace);
+    local_gradients(state.replicas, state.batch, state.buckets, state.compiled, state.trace);
     in_phase(Phase::local_gradients, state.batch.step, [&] { state.replicas.threads.wait(state.batch.deadline); });
     state.count_samples();
   });

@@ -28,7 +28,7 @@ struct MirroredStep::State {
   StepOptions options;
   ReplicaSet replicas;
   GradientBuckets buckets;
-  Training training;
+  Compiled compiled;
   StepTrace trace;
   StepBatch batch;
   CustomStep custom;

@@ -44,7 +44,7 @@ bool MirroredStep::workers_agree(std::uint64_t value) {
 
 MirroredStep::Totals MirroredStep::totals(bool all_workers) {
   State& state = *state_;
-  const std::size_t width = 1 + state.training.metrics.size();
+  const std::size_t width = 1 + state.compiled.metrics.size();
   Totals totals = state.totals;
   totals.sums.assign(width, 0.0);
   const Watching watching;

@@ -22,10 +22,10 @@ namespace lockstep {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kLook = std::chrono::milliseconds(200);     // how often a wait looks at what it does not poll
-constexpr auto kRetry = std::chrono::milliseconds(50);     // worker 0 may still be on its way
+constexpr auto kLook = std::chrono::milliseconds(200);        // how often a wait looks at what it does not poll
+constexpr auto kRetry = std::chrono::milliseconds(50);        // worker 0 may still be on its way
 constexpr auto kGreetingPatience = std::chrono::seconds(10);  // of an open connection
-constexpr std::size_t kMostSilent = 128;                        // connections at once that have not greeted
+constexpr std::size_t kMostSilent = 128;                      // connections at once that have not greeted
 
 Clock::time_point after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));

@@ -11,7 +11,7 @@
 
 namespace lockstep {
 
-struct Training {
+struct Compiled {
   std::shared_ptr<LossImpl> loss;
   std::shared_ptr<OptimizerImpl> optimizer;
   std::vector<std::shared_ptr<MetricImpl>> metrics;
