@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Results that must not depend on how a run is distributed, or on its timing.
+"""Results that must not depend on how a run is distributed, on its timing, or on a change of the sources that should keep them.
 
 bits_test.py PROGRAM workers    the same weights from --gpus n, --workers n and --workers 2 --gpus n/2
 bits_test.py PROGRAM traces     the same bytes from six traces in the model clock, for --gpus n and --logical n
+bits_test.py PROGRAM weights    prints the weights' checksums after 20 steps: three workloads on 1, 2 and 4 replicas, on GPUs of
+                                their own and as logical ones. Two revisions of the sources are compared with diff.
 
 In small; LOCKSTEP_LONG=1: all workloads, 2 to 6 replicas (workers), 1 to 8 GPUs (traces). Exit code 77: no data (LOCKSTEP_DATA).
 """
 import hashlib
+import itertools
 import os
 import sys
 import tempfile
 
-from support import checksums
+from support import checksums, lines_of
 from workers_support import small_photos, start, worker_mnist
 
 LONG = os.environ.get("LOCKSTEP_LONG") == "1"
@@ -19,6 +22,9 @@ REUTERS = ["reuters", "--quick", "--batch", "96"]
 PHOTOS = ["cats-vs-dogs", "--image", "96", "--epochs", "1", "--batch", "12"]
 MNIST = ["mnist", "--epochs", "1", "--batch", "96"]
 TIMES = 6
+STEPS = 20  # of `weights`: the data is as many batches as that
+TWENTY_STEPS = [["mnist", "--epochs", "1", "--batch", "24"], ["reuters", "--quick", "--batch", "45"],
+                ["cats-vs-dogs", "--image", "96", "--epochs", "1", "--batch", "12"]]
 
 
 def finish(process):
@@ -76,6 +82,19 @@ def traces(data):
     return len(cases), differ
 
 
+def weights(data):
+    differ = 0
+    cases = list(itertools.product(TWENTY_STEPS, (1, 2, 4), ("--gpus", "--logical")))
+    for words, replicas, way in cases:
+        lines = lines_of(finish(start([*words, way, str(replicas), "--json"], data, LOCKSTEP_SIM_GPUS=str(replicas))))
+        summary = next(line["summary"] for line in lines if "summary" in line)
+        assert summary["steps"] == STEPS, (words, summary["steps"])
+        sums = summary["checksums"]
+        differ += len(set(sums)) != 1 or len(sums) != replicas
+        print(f"{words[0]:12} {way:9} {replicas}: {' '.join(sorted(set(sums)))}", flush=True)
+    return len(cases), differ
+
+
 def main():
     source = os.environ.get("LOCKSTEP_DATA", "")
     if not os.path.isdir(os.path.join(source, "reuters")) or not os.path.isdir(os.path.join(source, "cats_vs_dogs", "train")):
@@ -84,8 +103,9 @@ def main():
     with tempfile.TemporaryDirectory() as data:
         worker_mnist(data)
         os.symlink(os.path.abspath(os.path.join(source, "reuters")), os.path.join(data, "reuters"))
-        small_photos(os.path.join(data, "cats_vs_dogs"), os.path.join(source, "cats_vs_dogs"))
-        cases, differ = {"workers": workers, "traces": traces}[sys.argv[2]](data)
+        photos = 12 * STEPS if sys.argv[2] == "weights" else 24
+        small_photos(os.path.join(data, "cats_vs_dogs"), os.path.join(source, "cats_vs_dogs"), photos)
+        cases, differ = {"workers": workers, "traces": traces, "weights": weights}[sys.argv[2]](data)
     print(f"{cases} cases, {differ} differ")
     sys.exit(differ != 0)
 
