@@ -3,14 +3,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/nn/average_pooling2d.h"
 #include "engine/nn/batch_normalization.h"
 #include "engine/nn/conv2d.h"
 #include "engine/nn/dense.h"
 #include "engine/nn/depthwise_conv2d.h"
 #include "engine/nn/embedding.h"
 #include "engine/nn/layers_1d.h"
-#include "engine/nn/max_pooling2d.h"
+#include "engine/nn/pooling2d.h"
 #include "engine/nn/random_layers.h"
 #include "engine/nn/simple_layers.h"
 #include "engine/nn/zero_padding2d.h"
@@ -116,7 +115,14 @@ json no_extras(std::initializer_list<const char*> keys) {
   return config;
 }
 
-const char* padding_name(Padding padding) { return padding == Padding::same ? "same" : "valid"; }
+// Fields that all layers with a window share. `images`: two extents each; for sequences one.
+json window_json(const WindowLayerImpl& layer, const char* size, bool images = true) {
+  const auto extents = [&](const Extent2D& extent) { return images ? pair_json(extent) : json::array({extent.width}); };
+  return {{size, extents(layer.window)},
+          {"strides", extents(layer.strides)},
+          {"padding", layer.padding == Padding::same ? "same" : "valid"},
+          {"data_format", "channels_last"}};
+}
 
 // Fields that all convolutions share; Self is the public handle.
 template <typename Self>
@@ -130,11 +136,8 @@ Self read_window(Self layer, const json& config) {
 json write_conv2d(const LayerImpl& base) {
   const auto& layer = dynamic_cast<const Conv2DImpl&>(base);
   json config = no_extras({"kernel_regularizer", "bias_regularizer", "activity_regularizer", "kernel_constraint", "bias_constraint"});
+  config.update(window_json(layer, "kernel_size"));
   config.update({{"filters", layer.filters},
-                 {"kernel_size", pair_json(layer.kernel)},
-                 {"strides", pair_json(layer.strides)},
-                 {"padding", padding_name(layer.padding)},
-                 {"data_format", "channels_last"},
                  {"dilation_rate", pair_json(layer.dilation)},
                  {"groups", 1},
                  {"activation", to_string(layer.activation)},
@@ -154,9 +157,8 @@ Layer read_conv2d(const json& config) {
 json write_conv1d(const LayerImpl& base) {
   const Conv2DImpl& layer = dynamic_cast<const Conv1DImpl&>(base).image;
   json config = write_conv2d(layer);
-  config.update({{"kernel_size", json::array({layer.kernel.width})},
-                 {"strides", json::array({layer.strides.width})},
-                 {"dilation_rate", json::array({layer.dilation.width})}});
+  config.update(window_json(layer, "kernel_size", false));
+  config["dilation_rate"] = json::array({layer.dilation.width});
   return config;
 }
 
@@ -170,11 +172,8 @@ Layer read_conv1d(const json& config) {
 json write_depthwise(const LayerImpl& base) {
   const auto& layer = dynamic_cast<const DepthwiseConv2DImpl&>(base);
   json config = no_extras({"depthwise_regularizer", "bias_regularizer", "activity_regularizer", "depthwise_constraint", "bias_constraint"});
-  config.update({{"kernel_size", pair_json(layer.kernel)},
-                 {"strides", pair_json(layer.strides)},
-                 {"padding", padding_name(layer.padding)},
-                 {"depth_multiplier", layer.depth_multiplier},
-                 {"data_format", "channels_last"},
+  config.update(window_json(layer, "kernel_size"));
+  config.update({{"depth_multiplier", layer.depth_multiplier},
                  {"dilation_rate", pair_json(layer.dilation)},
                  {"activation", to_string(layer.activation)},
                  {"use_bias", layer.use_bias},
@@ -210,14 +209,7 @@ Layer read_dense(const json& config) {
   return layer;
 }
 
-template <typename Impl>
-json write_pooling(const LayerImpl& base) {
-  const auto& layer = dynamic_cast<const Impl&>(base);
-  return {{"pool_size", pair_json(layer.pool)},
-          {"padding", padding_name(layer.padding)},
-          {"strides", pair_json(layer.strides)},
-          {"data_format", "channels_last"}};
-}
+json write_pooling(const LayerImpl& base) { return window_json(dynamic_cast<const Pooling2DImpl&>(base), "pool_size"); }
 
 template <typename Handle>
 Layer read_pooling(const json& config) {
@@ -228,13 +220,7 @@ Layer read_pooling(const json& config) {
   return layer;
 }
 
-json write_pooling1d(const LayerImpl& base) {
-  const MaxPooling2DImpl& layer = dynamic_cast<const MaxPooling1DImpl&>(base).image;
-  return {{"pool_size", json::array({layer.pool.width})},
-          {"padding", padding_name(layer.padding)},
-          {"strides", json::array({layer.strides.width})},
-          {"data_format", "channels_last"}};
-}
+json write_pooling1d(const LayerImpl& base) { return window_json(dynamic_cast<const MaxPooling1DImpl&>(base).image, "pool_size", false); }
 
 Layer read_pooling1d(const json& config) {
   MaxPooling1D layer(single(config.at("pool_size")));
@@ -351,8 +337,8 @@ constexpr Codec kCodecs[] = {
     {"Conv1D", write_conv1d, read_conv1d},
     {"DepthwiseConv2D", write_depthwise, read_depthwise},
     {"Dense", write_dense, read_dense},
-    {"MaxPooling2D", write_pooling<MaxPooling2DImpl>, read_pooling<MaxPooling2D>},
-    {"AveragePooling2D", write_pooling<AveragePooling2DImpl>, read_pooling<AveragePooling2D>},
+    {"MaxPooling2D", write_pooling, read_pooling<MaxPooling2D>},
+    {"AveragePooling2D", write_pooling, read_pooling<AveragePooling2D>},
     {"MaxPooling1D", write_pooling1d, read_pooling1d},
     {"GlobalAveragePooling2D",
      [](const LayerImpl& layer) -> json {

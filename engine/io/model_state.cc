@@ -23,9 +23,8 @@ std::vector<LayerEntry> layer_entries(const Graph& graph) {
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const LayerImpl& layer = *graph.nodes()[i].layer;
     LayerEntry entry{layer.class_name(), layer.name(), {}};
-    const int first = graph.first_variable(static_cast<int>(i));
-    for (int k = 0; k < graph.variable_count(static_cast<int>(i)); ++k)
-      entry.variables.push_back(graph.layout().specs()[static_cast<std::size_t>(first + k)]);
+    const VariableRange own = graph.variables(static_cast<int>(i));
+    for (int v = own.first; v < own.end; ++v) entry.variables.push_back(graph.layout().specs()[static_cast<std::size_t>(v)]);
     entries.push_back(std::move(entry));
   }
   return entries;

@@ -98,7 +98,7 @@ std::unique_ptr<LayerOp> BatchNormalizationImpl::plan(const LayerPlan& plan) con
   ops::BatchNormSpec spec;
   spec.momentum = momentum;
   spec.epsilon = epsilon;
-  if (plan.relu) spec.low = 0, spec.high = *plan.relu;
+  if (plan.fused.relu) spec.low = 0, spec.high = *plan.fused.relu;
   return std::make_unique<BatchNormalizationOp>(spec, synchronized, plan.mode == Mode::training, plan.frozen, scale, center,
                                                 x.size() / x[-1], x[-1]);
 }

@@ -6,17 +6,15 @@
 #include <vector>
 
 #include "engine/nn/initializer.h"
-#include "engine/nn/layer.h"
-#include "engine/nn/window.h"
+#include "engine/nn/window_layer.h"
 #include "engine/ops/activation.h"
 #include "engine/ops/convolution.h"
-#include "lockstep/layers.h"
 
 namespace lockstep {
 
-class Conv2DImpl : public LayerImpl {
+class Conv2DImpl : public WindowLayerImpl {
  public:
-  Conv2DImpl(int channels, Extent2D window, ActivationKind behind) : filters(channels), kernel(window), activation(behind) {}
+  Conv2DImpl(int channels, Extent2D kernel, ActivationKind behind) : WindowLayerImpl(kernel, 1), filters(channels), activation(behind) {}
 
   std::string class_name() const override { return "Conv2D"; }
   Shape output_shape(const std::vector<Shape>& inputs) const override;
@@ -26,17 +24,13 @@ class Conv2DImpl : public LayerImpl {
   bool takes_pooling(const LayerImpl& pooling, const Shape& input) const override;
 
   int filters;
-  Extent2D kernel;
   ActivationKind activation;
-  Extent2D strides = 1;
-  Extent2D dilation = 1;
-  Padding padding = Padding::valid;
   bool use_bias = true;
   Initializer kernel_initializer{Initializer::Kind::glorot_uniform};
   Initializer bias_initializer{Initializer::Kind::zeros};
 
  private:
-  ops::ConvolutionSpec spec(const Shape& image, std::int64_t batch) const;  // image: (height, width, channels)
+  ops::ConvolutionSpec spec(const Shape& images) const;  // with the batch
 };
 
 }  // namespace lockstep

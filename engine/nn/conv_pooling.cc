@@ -1,6 +1,6 @@
 #include "engine/nn/conv_pooling.h"
 
-#include "engine/nn/max_pooling2d.h"
+#include "engine/nn/pooling2d.h"
 #include "engine/nn/program.h"
 
 namespace lockstep {
@@ -38,7 +38,7 @@ class ConvPoolingOp : public LayerOp {
 
 std::unique_ptr<LayerOp> plan_conv_pooling(const LayerPlan& plan, const ops::ConvolutionSpec& spec, ActivationKind activation,
                                            bool use_bias) {
-  const auto& pooling = dynamic_cast<const MaxPooling2DImpl&>(*plan.pooling);
+  const auto& pooling = dynamic_cast<const MaxPooling2DImpl&>(*plan.fused.pooling);
   const Shape between{spec.batch, spec.out_height(), spec.out_width(), spec.out_channels};
   const bool training = plan.mode == Mode::training;
   ops::ConvolutionPooling operation(*plan.gpu, spec, pooling.spec(between), activation == ActivationKind::relu,

@@ -9,7 +9,7 @@
 
 namespace lockstep {
 
-// plan.pooling is the MaxPooling2D; Conv2D has said that it takes it.
+// plan.fused.pooling is the MaxPooling2D; Conv2D has said that it takes it.
 std::unique_ptr<LayerOp> plan_conv_pooling(const LayerPlan& plan, const ops::ConvolutionSpec& spec, ActivationKind activation,
                                            bool use_bias);
 

@@ -11,8 +11,8 @@ class DepthwiseConv2DOp : public LayerOp {
       : spec_(spec), activation_(activation), use_bias_(use_bias) {}
 
   std::size_t scratch_bytes() const override {
-    const std::int64_t pixels = spec_.batch * spec_.out_height() * spec_.out_width();
-    return std::max(ops::depthwise_scratch(spec_), use_bias_ ? ops::bias_gradient_scratch(pixels, spec_.channels * spec_.multiplier) : 0);
+    return std::max(ops::depthwise_scratch(spec_),
+                    use_bias_ ? ops::bias_gradient_scratch(spec_.out_pixels(), spec_.channels * spec_.multiplier) : 0);
   }
   bool needs_output() const override { return activation_ != ActivationKind::linear; }
 
@@ -40,49 +40,31 @@ class DepthwiseConv2DOp : public LayerOp {
 
 }  // namespace
 
-ops::DepthwiseSpec DepthwiseConv2DImpl::spec(const Shape& image, std::int64_t batch, const ZeroBorder& border) const {
-  ops::DepthwiseSpec s;
-  s.batch = batch;
-  s.height = image[0], s.width = image[1], s.channels = image[2], s.multiplier = depth_multiplier;
-  s.kernel_h = kernel.height, s.kernel_w = kernel.width;
-  s.stride_h = strides.height, s.stride_w = strides.width;
-  s.dilation_h = dilation.height, s.dilation_w = dilation.width;
-  const std::int64_t bordered_h = s.height + border.top + border.bottom, bordered_w = s.width + border.left + border.right;
-  const WindowAxis rows = slide(bordered_h, s.dilation_h * (s.kernel_h - 1) + 1, s.stride_h, padding);
-  const WindowAxis columns = slide(bordered_w, s.dilation_w * (s.kernel_w - 1) + 1, s.stride_w, padding);
-  s.pad_top = border.top + rows.before, s.pad_bottom = border.bottom + rows.after;
-  s.pad_left = border.left + columns.before, s.pad_right = border.right + columns.after;
-  return s;
+ops::DepthwiseSpec DepthwiseConv2DImpl::spec(const Shape& images, const ZeroBorder& border) const {
+  ops::DepthwiseSpec spec;
+  slide_over(images, spec, border);
+  spec.channels = images[3];
+  spec.multiplier = depth_multiplier;
+  return spec;
 }
 
 Shape DepthwiseConv2DImpl::output_shape(const std::vector<Shape>& inputs) const {
-  const auto positive = [](const Extent2D& e) { return e.height > 0 && e.width > 0; };
   if (depth_multiplier <= 0) refuse_options("depth_multiplier must be positive, not " + std::to_string(depth_multiplier));
-  if (!positive(kernel) || !positive(strides) || !positive(dilation))
-    refuse_options("kernel_size, strides and dilation_rate must be positive");
-  const Shape& image = inputs.at(0);
-  if (image.rank() != 3 || image.size() <= 0) refuse(image, "images: (height, width, channels), such as (112, 112, 32)");
-  const std::int64_t window_h = dilation.height * (kernel.height - 1) + 1;
-  const std::int64_t window_w = dilation.width * (kernel.width - 1) + 1;
-  const WindowAxis rows = slide(image[0], window_h, strides.height, padding);
-  const WindowAxis columns = slide(image[1], window_w, strides.width, padding);
-  if (rows.out <= 0 || columns.out <= 0)
-    refuse(image, "images at least as large as its window, " + std::to_string(window_h) + " x " + std::to_string(window_w) +
-                      ", or padding(\"same\")");
-  return Shape{rows.out, columns.out, image[2] * depth_multiplier};
+  require_positive("kernel_size, strides and dilation_rate");
+  const Shape grid = places(inputs.at(0), "window", "(112, 112, 32)");
+  return Shape{grid[0], grid[1], inputs[0][2] * depth_multiplier};
 }
 
 std::vector<VariableSpec> DepthwiseConv2DImpl::variables(const std::vector<Shape>& inputs) const {
   const std::int64_t channels = inputs.at(0)[2];
-  std::vector<VariableSpec> specs{{"kernel", Shape{kernel.height, kernel.width, channels, depth_multiplier}, true, depthwise_initializer}};
+  std::vector<VariableSpec> specs{{"kernel", Shape{window.height, window.width, channels, depth_multiplier}, true, depthwise_initializer}};
   if (use_bias) specs.push_back({"bias", Shape{channels * depth_multiplier}, true, bias_initializer});
   return specs;
 }
 
 std::unique_ptr<LayerOp> DepthwiseConv2DImpl::plan(const LayerPlan& plan) const {
-  const Shape& images = plan.inputs.at(0);
   const ActivationKind here = activation == ActivationKind::softmax ? ActivationKind::linear : activation;
-  return std::make_unique<DepthwiseConv2DOp>(spec(images.sample(), images[0], plan.border), here, use_bias);
+  return std::make_unique<DepthwiseConv2DOp>(spec(plan.inputs.at(0), plan.fused.border), here, use_bias);
 }
 
 }  // namespace lockstep

@@ -7,17 +7,15 @@
 #include <vector>
 
 #include "engine/nn/initializer.h"
-#include "engine/nn/layer.h"
-#include "engine/nn/window.h"
+#include "engine/nn/window_layer.h"
 #include "engine/ops/activation.h"
 #include "engine/ops/depthwise.h"
-#include "lockstep/layers.h"
 
 namespace lockstep {
 
-class DepthwiseConv2DImpl : public LayerImpl {
+class DepthwiseConv2DImpl : public WindowLayerImpl {
  public:
-  DepthwiseConv2DImpl(Extent2D window, ActivationKind behind) : kernel(window), activation(behind) {}
+  DepthwiseConv2DImpl(Extent2D kernel, ActivationKind behind) : WindowLayerImpl(kernel, 1), activation(behind) {}
 
   std::string class_name() const override { return "DepthwiseConv2D"; }
   Shape output_shape(const std::vector<Shape>& inputs) const override;
@@ -26,18 +24,14 @@ class DepthwiseConv2DImpl : public LayerImpl {
   bool takes_border() const override { return true; }
   bool ends_in_softmax() const override { return activation == ActivationKind::softmax; }
 
-  Extent2D kernel;
   ActivationKind activation;
   int depth_multiplier = 1;
-  Extent2D strides = 1;
-  Extent2D dilation = 1;
-  Padding padding = Padding::valid;
   bool use_bias = true;
   Initializer depthwise_initializer{Initializer::Kind::glorot_uniform};
   Initializer bias_initializer{Initializer::Kind::zeros};
 
  private:
-  ops::DepthwiseSpec spec(const Shape& image, std::int64_t batch, const ZeroBorder& border) const;
+  ops::DepthwiseSpec spec(const Shape& images, const ZeroBorder& border) const;
 };
 
 }  // namespace lockstep

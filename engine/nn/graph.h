@@ -17,6 +17,11 @@ struct Node {
   Shape output;             // of one sample
 };
 
+// The variables of one layer, which are consecutive in the layout: first, ..., end - 1.
+struct VariableRange {
+  int first = 0, end = 0;
+};
+
 class Graph {
  public:
   // A chain. `input` is one sample's shape; an empty one is taken from the first layer's input_shape. Names layers as Keras
@@ -32,8 +37,8 @@ class Graph {
   const Shape& output() const { return nodes_.back().output; }
   const std::vector<Node>& nodes() const { return nodes_; }  // in topological order
   const VariableLayout& layout() const { return *layout_; }
-  int first_variable(int node) const { return first_variable_[static_cast<std::size_t>(node)]; }  // its variables are consecutive
-  int variable_count(int node) const { return first_variable(node + 1) - first_variable(node); }
+  int first_variable(int node) const { return first_variable_[static_cast<std::size_t>(node)]; }
+  VariableRange variables(int node) const { return {first_variable(node), first_variable(node + 1)}; }
 
  private:
   Shape input_;

@@ -1,8 +1,8 @@
 // The public handles of lockstep/layers.h for images and residual networks: each makes a layer and sets its options.
 #include "engine/nn/add.h"
-#include "engine/nn/average_pooling2d.h"
 #include "engine/nn/batch_normalization.h"
 #include "engine/nn/depthwise_conv2d.h"
+#include "engine/nn/pooling2d.h"
 #include "engine/nn/random_layers.h"
 #include "engine/nn/simple_layers.h"
 #include "engine/nn/zero_padding2d.h"

@@ -24,10 +24,10 @@ struct LayerRun {
   const StepInfo* info = nullptr;  // null while a layer that is the same every step is captured
   std::vector<Tensor> inputs;      // (batch, ...)
   Tensor output;
-  Tensor output_gradient;               // may be overwritten: nobody needs it after this layer
+  Tensor output_gradient;               // may be overwritten: nothing reads it after this layer
   std::vector<Tensor> input_gradients;  // to be written whole
   std::vector<Tensor> variables;
-  std::vector<Tensor> gradients;  // to be written whole, one for each trainable variable (in a frozen layer nobody reads them)
+  std::vector<Tensor> gradients;  // to be written whole, one for each trainable variable (a frozen layer's are not read)
   std::vector<Tensor> squares;    // of the gradients of sparse variables, where the optimizer wants them
   Tensor saved;                   // what forward keeps for backward
 
@@ -65,16 +65,21 @@ struct ZeroBorder {
   std::int64_t top = 0, bottom = 0, left = 0, right = 0;
 };
 
+// Layers around a layer that run as part of it, without a pass over memory of their own.
+struct FusedLayers {
+  std::optional<float> relu;           // a ReLU behind it: its upper bound, perhaps infinite
+  const LayerImpl* pooling = nullptr;  // a pooling behind it; its output is then the pooled one
+  ZeroBorder border;                   // a zero padding before it: its input has no such zeros
+};
+
 struct LayerPlan {
   LogicalGpu* gpu = nullptr;
   std::vector<Shape> inputs;  // with the batch
   Shape output;
   Mode mode;
   bool needs_input_gradient = true;
-  bool frozen = false;                 // not trained: gradients of its variables are not wanted
-  std::optional<float> relu;           // a ReLU follows that this layer applies as well: its upper bound, perhaps infinite
-  const LayerImpl* pooling = nullptr;  // a pooling follows that this layer does as well; `output` is the pooled one
-  ZeroBorder border;                   // that this layer is to see around its input, which has none
+  bool frozen = false;  // not trained: gradients of its variables are not wanted
+  FusedLayers fused;
 };
 
 class LayerImpl {
@@ -90,13 +95,11 @@ class LayerImpl {
   virtual bool is_reshape() const { return false; }  // output is the input under another shape: no copy is made
   // The planned layer then computes the scores; the program applies the softmax behind it, so that a loss can have both.
   virtual bool ends_in_softmax() const { return false; }
-  // A ReLU and nobody else behind a layer that takes one is not run by itself: the layer does both in one pass over memory.
+  // What can be fused into this layer (FusedLayers) where no other layer reads what lies between the two. `input`: one sample's shape.
   virtual bool takes_relu() const { return false; }
-  virtual std::optional<float> relu() const { return std::nullopt; }  // this layer is a ReLU and no more: its upper bound
-  // A max pooling and nobody else behind a layer that takes it is not run by itself either. `input`: of this layer, one sample.
   virtual bool takes_pooling(const LayerImpl& /*pooling*/, const Shape& /*input*/) const { return false; }
-  // Zeros before a layer that sees them where there are none, and that nobody else reads, are not written at all.
   virtual bool takes_border() const { return false; }
+  virtual std::optional<float> relu() const { return std::nullopt; }         // this layer is a ReLU and no more: its upper bound
   virtual std::optional<ZeroBorder> border() const { return std::nullopt; }  // this layer puts such zeros around and no more
   virtual bool sums_over_replicas() const { return false; }                  // in training it asks StepInfo::group
   virtual bool is_input() const { return false; }                            // only says the shape of a sample; the graph leaves it out

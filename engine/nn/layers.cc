@@ -3,7 +3,7 @@
 
 #include "engine/nn/conv2d.h"
 #include "engine/nn/dense.h"
-#include "engine/nn/max_pooling2d.h"
+#include "engine/nn/pooling2d.h"
 #include "engine/nn/simple_layers.h"
 
 namespace lockstep {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/nn/conv2d.h"
-#include "engine/nn/max_pooling2d.h"
+#include "engine/nn/pooling2d.h"
 
 namespace lockstep {
 

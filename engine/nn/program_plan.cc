@@ -22,6 +22,9 @@ class Planner {
     place_activations();
     if (mode_ == Mode::training) place_gradients();
     plan_.memory = plan_memory(plan_.lifetimes);
+    plan_.live_bytes.resize(static_cast<std::size_t>(plan_.backward_time(0)) + 1);
+    for (const Lifetime& one : plan_.lifetimes)
+      for (int time = one.first; time <= one.last; ++time) plan_.live_bytes[static_cast<std::size_t>(time)] += one.bytes;
     return std::move(plan_);
   }
 
@@ -31,10 +34,9 @@ class Planner {
   int steps() const { return static_cast<int>(plan_.steps.size()); }
   std::size_t bytes(int v) { return static_cast<std::size_t>(value(v).shape.size()) * sizeof(float); }
 
-  // The line of time.
-  static int forward_time(int step) { return step + 1; }
-  int loss_time() const { return steps() + 1; }
-  int backward_time(int step) const { return loss_time() + steps() - step; }
+  int forward_time(int step) const { return plan_.forward_time(step); }
+  int loss_time() const { return plan_.loss_time(); }
+  int backward_time(int step) const { return plan_.backward_time(step); }
   int end_time() const { return mode_ == Mode::training ? backward_time(0) : loss_time(); }
 
   int make_memory(std::size_t size, int time) {
@@ -70,26 +72,26 @@ class Planner {
     return readers;
   }
 
-  // A ReLU or a max pooling whose input nobody else reads, behind a layer that can do it as well (BatchNormalization, Conv2D): no step of
-  // its own, and one pass over memory less each way.
+  // A ReLU or a max pooling that alone reads the output of a layer which can do it as well (BatchNormalization, Conv2D) is fused into that
+  // layer's step: one pass over memory less each way.
   bool takes_over(const Node& node, const std::vector<int>& inputs) {
     if (node.inputs.size() != 1 || node.inputs[0] < 0) return false;
     if (readers_[static_cast<std::size_t>(node.inputs[0])] != 1 || value(inputs[0]).producer < 0) return false;
     PlannedStep& before = step(value(inputs[0]).producer);
-    if (before.op || before.relu || before.pooling != nullptr) return false;
+    if (before.op || before.fused.relu || before.fused.pooling != nullptr) return false;
     if (node.layer->relu() && before.layer->takes_relu()) {
-      before.relu = node.layer->relu();
+      before.fused.relu = node.layer->relu();
       before.layers.push_back(node.layer.get());
       return true;
     }
     if (!before.layer->takes_pooling(*node.layer, value(before.inputs.at(0)).shape.sample())) return false;
-    before.pooling = node.layer.get();
+    before.fused.pooling = node.layer.get();
     before.layers.push_back(node.layer.get());
     value(inputs[0]).shape = node.output.batched(batch_);
     return true;
   }
 
-  // Padding that only one layer reads, one that needs no zeros to be there to see them: no step of its own either. Gives that layer's node.
+  // Padding that only one layer reads, and that layer counts zeros outside its input by itself, is fused too. Returns the layer's node.
   std::optional<std::size_t> reader_that_pads(std::size_t padding) const {
     const std::vector<Node>& nodes = graph_.nodes();
     if (!nodes[padding].layer->border() || readers_[padding] != 1) return std::nullopt;
@@ -100,6 +102,7 @@ class Planner {
 
   // A step for each layer, and one more behind each that ends in a softmax.
   void make_steps() {
+    plan_.input_type = graph_.input_type();
     PlannedValue input;
     input.shape = graph_.input().batched(batch_);
     plan_.values.push_back(std::move(input));
@@ -125,12 +128,11 @@ class Planner {
       PlannedStep& s = plan_.steps.back();
       if (const auto padding = borders.find(i); padding != borders.end()) {
         const LayerImpl* const layer = graph_.nodes()[padding->second].layer.get();
-        s.border = *layer->border();
+        s.fused.border = *layer->border();
         s.layers.insert(s.layers.begin(), layer);
       }
-      s.first_variable = graph_.first_variable(static_cast<int>(i));
-      s.variable_count = graph_.variable_count(static_cast<int>(i));
-      for (int v = s.first_variable; v < s.first_variable + s.variable_count; ++v)
+      s.variables = graph_.variables(static_cast<int>(i));
+      for (int v = s.variables.first; v < s.variables.end; ++v)
         s.trained = s.trained || graph_.layout().specs()[static_cast<std::size_t>(v)].trainable;
       plan_.logits = output;
       plan_.softmax_output = node.layer->ends_in_softmax();
@@ -162,9 +164,7 @@ class Planner {
         plan.gpu = &gpu_;
         plan.mode = mode_;
         plan.output = value(s.output).shape;
-        plan.relu = s.relu;
-        plan.pooling = s.pooling;
-        plan.border = s.border;
+        plan.fused = s.fused;
         plan.frozen = !s.layer->trainable();
         plan.needs_input_gradient = false;
         for (const int in : s.inputs) {
@@ -174,10 +174,11 @@ class Planner {
         s.op = s.layer->plan(plan);
       }
       if (!s.op) continue;
-      s.scratch_bytes = s.op->scratch_bytes();
-      if (s.scratch_bytes > 0) s.forward_scratch = make_memory(s.scratch_bytes, forward_time(i));
-      if (s.scratch_bytes > 0 && s.runs_backward) s.backward_scratch = make_memory(s.scratch_bytes, backward_time(i));
-      if (s.runs_backward && !s.trained && s.variable_count > 0) s.unread_gradients = make_memory(largest_variable(s), backward_time(i));
+      const std::size_t scratch = s.op->scratch_bytes();
+      if (scratch > 0) s.forward_scratch = make_memory(scratch, forward_time(i));
+      if (scratch > 0 && s.runs_backward) s.backward_scratch = make_memory(scratch, backward_time(i));
+      if (s.runs_backward && !s.trained && s.variables.first < s.variables.end)
+        s.unread_gradients = make_memory(largest_variable(s), backward_time(i));
       if (s.op->saved_bytes() > 0) {
         s.saved = make_memory(s.op->saved_bytes(), forward_time(i));
         if (s.runs_backward) keep_until(s.saved, backward_time(i));
@@ -187,12 +188,12 @@ class Planner {
 
   std::size_t largest_variable(const PlannedStep& s) const {
     std::int64_t elements = 0;
-    for (int v = s.first_variable; v < s.first_variable + s.variable_count; ++v)
+    for (int v = s.variables.first; v < s.variables.end; ++v)
       elements = std::max(elements, graph_.layout().specs()[static_cast<std::size_t>(v)].shape.size());
     return static_cast<std::size_t>(elements) * sizeof(float);
   }
 
-  // May this step write over its input? Only where nobody reads the input again: no other layer, no backward, no loss.
+  // May this step write over its input? Only where nothing reads the input again: no other layer, no backward, no loss.
   bool may_overwrite_input(const PlannedStep& s) {
     if (!s.op || !s.op->in_place() || s.inputs.size() != 1) return false;
     if (s.runs_backward && s.op->needs_input()) return false;
@@ -244,8 +245,7 @@ class Planner {
         const bool shares = same_place || (handed_on && (!first || !given_away));
         if (handed_on && first && to.wants_gradient) given_away = true;
         const int place = !to.wants_gradient ? kNowhere : (shares ? from : make_memory(bytes(in), time));
-        s.input_gradients.push_back(place);
-        s.adds.push_back(place != kNowhere && !first);
+        s.input_gradients.push_back({place, place != kNowhere && !first});
         if (place == kNowhere) continue;
         if (first) to.gradient = place;
         keep_until(to.gradient, time);

@@ -18,7 +18,7 @@ namespace lockstep {
 // Indices into ProgramPlan::memory; kNowhere where there is none.
 constexpr int kNowhere = -1;
 
-// The model's input, or what a step makes: an activation, and in training its gradient where somebody upstream is trained.
+// The model's input, or what a step makes: an activation, and in training its gradient where a layer before it is trained.
 struct PlannedValue {
   Shape shape;  // with the batch
   int producer = -1;
@@ -28,31 +28,34 @@ struct PlannedValue {
   int gradient = kNowhere;
 };
 
+// Where backward writes the gradient of one input, and whether that is then added to what another consumer wrote.
+struct PlannedInputGradient {
+  int memory = kNowhere;
+  bool adds = false;
+};
+
 struct PlannedStep {
   const LayerImpl* layer = nullptr;
-  std::vector<const LayerImpl*> layers;  // that this step does: its own, and those that need no step of their own, in the model's order
-  std::unique_ptr<LayerOp> op;           // none: a reshape, nothing runs
-  std::vector<int> inputs;               // values
+  std::vector<const LayerImpl*> layers;  // that this step does: its own and the fused ones, in the model's order
+  FusedLayers fused;
+  std::unique_ptr<LayerOp> op;  // none: a reshape, nothing runs
+  std::vector<int> inputs;      // values
   int output = 0;
-  int first_variable = 0;
-  int variable_count = 0;
-  bool trained = false;  // has variables that are trained
+  VariableRange variables;
+  bool trained = false;  // some of them are
   bool runs_backward = false;
-  std::optional<float> relu;           // the ReLU layer behind this one, done by this step too: its upper bound
-  const LayerImpl* pooling = nullptr;  // the pooling layer behind this one, done by this step too
-
-  ZeroBorder border;  // the ZeroPadding2D before this step's layer, done by this step too
 
   int saved = kNowhere;
-  int unread_gradients = kNowhere;  // of a frozen layer's variables: a place to write what nobody reads
+  int unread_gradients = kNowhere;  // of a frozen layer's variables: its backward writes them, and no operation reads them
   int forward_scratch = kNowhere;
   int backward_scratch = kNowhere;
-  std::size_t scratch_bytes = 0;
-  std::vector<int> input_gradients;  // where backward writes each input's gradient
-  std::vector<bool> adds;            // ... which is then added to what another consumer wrote
+  std::vector<PlannedInputGradient> input_gradients;
+
+  bool same_every_step() const { return !op || op->same_every_step(); }
 };
 
 struct ProgramPlan {
+  DType input_type = DType::float32;
   std::vector<PlannedValue> values;  // 0: the model's input
   std::vector<PlannedStep> steps;
   int output = 0;
@@ -60,6 +63,11 @@ struct ProgramPlan {
   bool softmax_output = false;
   std::vector<Lifetime> lifetimes;
   MemoryPlan memory;
+  std::vector<std::size_t> live_bytes;  // by time
+
+  int forward_time(int step) const { return step + 1; }
+  int loss_time() const { return static_cast<int>(steps.size()) + 1; }
+  int backward_time(int step) const { return 2 * static_cast<int>(steps.size()) + 1 - step; }
 };
 
 ProgramPlan plan_program(const Graph& graph, LogicalGpu& gpu, std::int64_t batch, Mode mode);

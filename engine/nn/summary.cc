@@ -123,9 +123,9 @@ std::string summary_text(const Graph& graph, const std::string& model_name, cons
   for (std::size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
     std::int64_t parameters = 0;
-    for (int v = 0; v < graph.variable_count(static_cast<int>(i)); ++v) {
-      const int index = graph.first_variable(static_cast<int>(i)) + v;
-      const VariableSpec& spec = specs[static_cast<std::size_t>(index)];
+    const VariableRange own = graph.variables(static_cast<int>(i));
+    for (int v = own.first; v < own.end; ++v) {
+      const VariableSpec& spec = specs[static_cast<std::size_t>(v)];
       parameters += spec.shape.size();
       (spec.trainable ? trained : kept) += spec.shape.size();
     }

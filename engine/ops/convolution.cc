@@ -85,8 +85,7 @@ std::optional<DnnPlan> make_plan(cudnnHandle_t handle, const ConvolutionSpec& s,
 constexpr std::int64_t kLargeFilter = 65536, kLargeGradient = 8192;
 
 bool is_product(const ConvolutionSpec& s) {
-  return s.kernel_h == 1 && s.kernel_w == 1 && s.stride_h == 1 && s.stride_w == 1 &&
-         s.pad_top + s.pad_bottom + s.pad_left + s.pad_right == 0;
+  return s.kernel_h == 1 && s.kernel_w == 1 && s.stride_h == 1 && s.stride_w == 1 && !s.padded();
 }
 
 Matmul::Spec product(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -110,32 +109,45 @@ void check_spec(const ConvolutionSpec& s) {
 }  // namespace
 
 struct Convolution::Plans {
+  // How one of the three operations is computed; where neither is there, by a kernel of ours.
+  struct Way {
+    std::optional<DnnPlan> plan;
+    std::optional<Matmul> product;
+  };
+
   ConvolutionSpec spec;
   kernels::ConvShape shape{};
   cudnnHandle_t handle = nullptr;
-  std::optional<DnnPlan> forward, backward_data, backward_filter;
-  std::optional<Matmul> forward_product, data_product, filter_product;  // instead of the plan of the same name
+  Way forward, backward_data, backward_filter;
 
   std::int64_t taps() const { return spec.kernel_h * spec.kernel_w * spec.in_channels; }
   std::int64_t filter_size() const { return taps() * spec.out_channels; }
-  std::int64_t image_size() const { return spec.batch * spec.height * spec.width * spec.in_channels; }
-  std::int64_t output_size() const { return spec.batch * spec.out_height() * spec.out_width() * spec.out_channels; }
   // Scratch: the transposed filter, then the plan's workspace.
   std::size_t filter_bytes() const { return (static_cast<std::size_t>(filter_size()) * sizeof(float) + 255) / 256 * 256; }
-  std::size_t scratch_for(const std::optional<DnnPlan>& plan) const { return plan ? filter_bytes() + plan->workspace_bytes() : 0; }
-  std::size_t scratch_bytes() const {
-    std::size_t bytes = std::max({scratch_for(forward), scratch_for(backward_data), scratch_for(backward_filter)});
-    for (const std::optional<Matmul>* product : {&forward_product, &data_product, &filter_product})
-      if (*product) bytes = std::max(bytes, (*product)->scratch_bytes());
-    return bytes;
+  std::size_t scratch_for(const Way& way) const {
+    return way.product ? way.product->scratch_bytes() : way.plan ? filter_bytes() + way.plan->workspace_bytes() : 0;
   }
 
-  void run(std::optional<DnnPlan>& plan, const OpContext& context, void* image, void* output) const {
-    expect_scratch("Convolution", context, scratch_for(plan));
+  void expect_sizes(const Tensor& image, const Tensor& filter, const Tensor& output) const {
+    expect_size("Convolution", "the image or its gradient", image, spec.pixels() * spec.in_channels);
+    expect_size("Convolution", "the filter or its gradient", filter, filter_size());
+    expect_size("Convolution", "the output or its gradient", output, spec.out_pixels() * spec.out_channels);
+  }
+  void run(Way& way, const OpContext& context, const Tensor& image, const Tensor& output) const {
     const DeviceGuard guard(context.stream->device());
     LOCKSTEP_CHECK(cudnnSetStream(handle, context.stream->get()));
     auto* scratch = static_cast<unsigned char*>(context.scratch.raw());
-    plan->run(handle, {image, scratch, output}, plan->workspace_bytes() > 0 ? scratch + filter_bytes() : nullptr);
+    way.plan->run(handle, {image.raw(), scratch, output.raw()}, way.plan->workspace_bytes() > 0 ? scratch + filter_bytes() : nullptr);
+  }
+  // Forward, or backward data: what reads the filter. `from` and `to` are the image and the output, or the other way round. False where a
+  // kernel of ours is left to run.
+  bool run_with_filter(Way& way, const OpContext& context, const Tensor& from, const Tensor& filter, const Tensor& to) const {
+    if (way.product) way.product->run(context, from, filter, Tensor(), to);
+    if (way.product || !way.plan) return way.product.has_value();
+    expect_scratch("Convolution", context, scratch_for(way));
+    transpose(context, filter.read(), scratch_filter(context), taps(), spec.out_channels);
+    run(way, context, &way == &forward ? from : to, &way == &forward ? to : from);
+    return true;
   }
   void transpose(const OpContext& context, View<const float> from, View<float> to, std::int64_t rows, std::int64_t columns) const {
     const std::int64_t tiles = ((rows + 31) / 32) * ((columns + 31) / 32);
@@ -159,7 +171,7 @@ Convolution Convolution::input_gradient_only(LogicalGpu& gpu, const ConvolutionS
   if (spec.batch == 0) return convolution;
   const DeviceGuard guard(gpu.physical());
   convolution.plans_->handle = gpu.dnn();
-  convolution.plans_->backward_data = make_plan(convolution.plans_->handle, spec, kBackwardData);
+  convolution.plans_->backward_data.plan = make_plan(convolution.plans_->handle, spec, kBackwardData);
   return convolution;
 }
 
@@ -167,22 +179,22 @@ Convolution::Convolution(LogicalGpu& gpu, const ConvolutionSpec& s, bool needs_i
   if (s.batch == 0) return;
   const DeviceGuard guard(gpu.physical());
   plans_->handle = gpu.dnn();
-  const std::int64_t pixels = s.batch * s.height * s.width, filter = s.in_channels * s.out_channels;
+  const std::int64_t filter = s.in_channels * s.out_channels;
   if (is_product(s) && filter >= kLargeFilter) {
-    plans_->forward_product.emplace(gpu, product(pixels, s.out_channels, s.in_channels));
-    Matmul::Spec data = product(pixels, s.in_channels, s.out_channels);
+    plans_->forward.product.emplace(gpu, product(s.pixels(), s.out_channels, s.in_channels));
+    Matmul::Spec data = product(s.pixels(), s.in_channels, s.out_channels);
     data.transpose_b = true;
-    if (needs_input_gradient) plans_->data_product.emplace(gpu, data);
+    if (needs_input_gradient) plans_->backward_data.product.emplace(gpu, data);
   } else {
-    plans_->forward = make_plan(plans_->handle, s, kForward);
-    if (needs_input_gradient) plans_->backward_data = make_plan(plans_->handle, s, kBackwardData);
+    plans_->forward.plan = make_plan(plans_->handle, s, kForward);
+    if (needs_input_gradient) plans_->backward_data.plan = make_plan(plans_->handle, s, kBackwardData);
   }
   if (is_product(s) && filter >= kLargeGradient) {
-    Matmul::Spec gradient = product(s.in_channels, s.out_channels, pixels);
+    Matmul::Spec gradient = product(s.in_channels, s.out_channels, s.pixels());
     gradient.transpose_a = true;
-    plans_->filter_product.emplace(gpu, gradient);
+    plans_->backward_filter.product.emplace(gpu, gradient);
   } else {
-    plans_->backward_filter = make_plan(plans_->handle, s, kBackwardFilter);
+    plans_->backward_filter.plan = make_plan(plans_->handle, s, kBackwardFilter);
   }
 }
 
@@ -190,54 +202,38 @@ Convolution::~Convolution() = default;
 Convolution::Convolution(Convolution&&) noexcept = default;
 Convolution& Convolution::operator=(Convolution&&) noexcept = default;
 
-std::size_t Convolution::scratch_bytes() const { return plans_->scratch_bytes(); }
+std::size_t Convolution::scratch_bytes() const {
+  const Plans& p = *plans_;
+  return std::max({p.scratch_for(p.forward), p.scratch_for(p.backward_data), p.scratch_for(p.backward_filter)});
+}
 
-bool Convolution::uses_dnn() const { return plans_->forward.has_value(); }
+bool Convolution::uses_dnn() const { return plans_->forward.plan.has_value(); }
 
 void Convolution::forward(const OpContext& context, const Tensor& x, const Tensor& filter, const Tensor& y) const {
   Plans& p = *plans_;
-  expect_size("Convolution", "the image", x, p.image_size());
-  expect_size("Convolution", "the filter", filter, p.filter_size());
-  expect_size("Convolution", "the output", y, p.output_size());
-  if (y.size() == 0) return;
-  if (p.forward_product) return p.forward_product->run(context, x, filter, Tensor(), y);
-  if (p.forward) {
-    expect_scratch("Convolution", context, p.scratch_for(p.forward));
-    p.transpose(context, filter.read(), p.scratch_filter(context), p.taps(), p.spec.out_channels);
-    p.run(p.forward, context, x.raw(), y.raw());
-    return;
-  }
+  p.expect_sizes(x, filter, y);
+  if (y.size() == 0 || p.run_with_filter(p.forward, context, x, filter, y)) return;
   launch(*context.stream, "convolution_forward", kernels::convolution_forward_cost(p.shape),
-         grid_for_rows(p.spec.batch * p.spec.out_height() * p.spec.out_width(), (p.spec.out_channels + 7) / 8),
-         kernels::convolution_forward, p.shape, x.read(), filter.read(), y.view());
+         grid_for_rows(p.spec.out_pixels(), (p.spec.out_channels + 7) / 8), kernels::convolution_forward, p.shape, x.read(), filter.read(),
+         y.view());
 }
 
 void Convolution::backward_data(const OpContext& context, const Tensor& dy, const Tensor& filter, const Tensor& dx) const {
   Plans& p = *plans_;
-  expect_size("Convolution", "the output's gradient", dy, p.output_size());
-  expect_size("Convolution", "the filter", filter, p.filter_size());
-  expect_size("Convolution", "the image's gradient", dx, p.image_size());
-  if (dx.size() == 0) return;
-  if (p.data_product) return p.data_product->run(context, dy, filter, Tensor(), dx);
-  if (p.backward_data) {
-    expect_scratch("Convolution", context, p.scratch_for(p.backward_data));
-    p.transpose(context, filter.read(), p.scratch_filter(context), p.taps(), p.spec.out_channels);
-    p.run(p.backward_data, context, dx.raw(), dy.raw());
-    return;
-  }
+  p.expect_sizes(dx, filter, dy);
+  if (dx.size() == 0 || p.run_with_filter(p.backward_data, context, dy, filter, dx)) return;
   launch(*context.stream, "convolution_backward_data", kernels::convolution_backward_data_cost(p.shape),
-         grid_for_rows(p.spec.batch * p.spec.height * p.spec.width, p.spec.in_channels), kernels::convolution_backward_data, p.shape,
-         dy.read(), filter.read(), dx.view());
+         grid_for_rows(p.spec.pixels(), p.spec.in_channels), kernels::convolution_backward_data, p.shape, dy.read(), filter.read(),
+         dx.view());
 }
 
 void Convolution::backward_filter(const OpContext& context, const Tensor& x, const Tensor& dy, const Tensor& dfilter) const {
   Plans& p = *plans_;
-  expect_size("Convolution", "the image", x, p.image_size());
-  expect_size("Convolution", "the output's gradient", dy, p.output_size());
-  expect_size("Convolution", "the filter's gradient", dfilter, p.filter_size());
-  if (p.filter_product) return p.filter_product->run(context, x, dy, Tensor(), dfilter);
-  if (p.backward_filter) {
-    p.run(p.backward_filter, context, x.raw(), dy.raw());
+  p.expect_sizes(x, dfilter, dy);
+  if (p.backward_filter.product) return p.backward_filter.product->run(context, x, dy, Tensor(), dfilter);
+  if (p.backward_filter.plan) {
+    expect_scratch("Convolution", context, p.scratch_for(p.backward_filter));
+    p.run(p.backward_filter, context, x, dy);
     p.transpose(context, p.scratch_filter(context), dfilter.view(), p.spec.out_channels, p.taps());
     return;
   }

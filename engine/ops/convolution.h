@@ -5,16 +5,12 @@
 #include <memory>
 
 #include "engine/ops/op_context.h"
+#include "engine/ops/window_spec.h"
 
 namespace lockstep::ops {
 
-struct ConvolutionSpec {
-  std::int64_t batch = 0, height = 0, width = 0, in_channels = 0, out_channels = 0;
-  std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
-  std::int64_t pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
-
-  std::int64_t out_height() const { return (height + pad_top + pad_bottom - dilation_h * (kernel_h - 1) - 1) / stride_h + 1; }
-  std::int64_t out_width() const { return (width + pad_left + pad_right - dilation_w * (kernel_w - 1) - 1) / stride_w + 1; }
+struct ConvolutionSpec : WindowSpec {
+  std::int64_t in_channels = 0, out_channels = 0;
 };
 
 class Convolution {

@@ -17,11 +17,11 @@ constexpr std::int64_t kMostTaps = 256;
 
 kernels::ConvolutionPoolingShape shape_of(const ConvolutionSpec& s, const PoolingSpec& pooling) {
   const auto i = [](std::int64_t extent) { return static_cast<std::int32_t>(extent); };
-  return {i(s.batch),    i(s.height),   i(s.width),        i(s.in_channels),        i(s.out_channels),
-          i(s.kernel_h), i(s.kernel_w), i(pooling.pool_h), i(pooling.out_height()), i(pooling.out_width())};
+  return {i(s.batch),    i(s.height),   i(s.width),          i(s.in_channels),        i(s.out_channels),
+          i(s.kernel_h), i(s.kernel_w), i(pooling.kernel_h), i(pooling.out_height()), i(pooling.out_width())};
 }
 
-std::int64_t inputs(const ConvolutionSpec& s) { return s.batch * s.height * s.width * s.in_channels; }
+std::int64_t inputs(const ConvolutionSpec& s) { return s.pixels() * s.in_channels; }
 // The convolution's output, with as many columns of zeros at both ends.
 std::int64_t between(const ConvolutionSpec& s, std::int64_t margin) {
   return s.batch * s.out_height() * (s.out_width() + 2 * margin) * s.out_channels;
@@ -32,7 +32,7 @@ kernels::SequenceShape sequences_of(const ConvolutionSpec& s) {
 }
 std::int64_t turned_size(const ConvolutionSpec& s) { return s.kernel_w * s.out_channels * sequences_of(s).padded_channels(); }
 std::int64_t filter_size(const ConvolutionSpec& s) { return s.kernel_h * s.kernel_w * s.in_channels * s.out_channels; }
-std::int64_t outputs(const PoolingSpec& p) { return p.batch * p.out_height() * p.out_width() * p.channels; }
+std::int64_t outputs(const PoolingSpec& p) { return p.out_pixels() * p.channels; }
 std::size_t rounded(std::int64_t floats) { return (static_cast<std::size_t>(floats) * sizeof(float) + 255) / 256 * 256; }
 
 View<std::uint8_t> bytes_of(const Tensor& saved, std::int64_t count) {
@@ -42,10 +42,9 @@ View<std::uint8_t> bytes_of(const Tensor& saved, std::int64_t count) {
 }  // namespace
 
 bool ConvolutionPooling::fits(const ConvolutionSpec& s, const PoolingSpec& p) {
-  const bool plain = s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 && s.pad_top == 0 && s.pad_bottom == 0 &&
-                     s.pad_left == 0 && s.pad_right == 0;
-  const bool side_by_side = p.pool_w == 2 && p.stride_w == 2 && (p.pool_h == 1 || p.pool_h == 2) && p.stride_h == p.pool_h &&
-                            p.pad_top == 0 && p.pad_bottom == 0 && p.pad_left == 0 && p.pad_right == 0;
+  const bool plain = s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 && !s.padded();
+  const bool side_by_side =
+      p.kernel_w == 2 && p.stride_w == 2 && (p.kernel_h == 1 || p.kernel_h == 2) && p.stride_h == p.kernel_h && !p.padded();
   return plain && side_by_side && s.out_channels % kChannels == 0 && s.kernel_h * s.kernel_w * s.in_channels <= kMostTaps;
 }
 

@@ -16,8 +16,8 @@ kernels::DepthwiseShape shape_of(const DepthwiseSpec& s) {
           i(s.kernel_w), i(s.stride_h), i(s.stride_w), i(s.dilation_h), i(s.dilation_w), i(s.pad_top),      i(s.pad_left)};
 }
 
-std::int64_t inputs(const DepthwiseSpec& s) { return s.batch * s.height * s.width * s.channels; }
-std::int64_t outputs(const DepthwiseSpec& s) { return s.batch * s.out_height() * s.out_width() * s.channels * s.multiplier; }
+std::int64_t inputs(const DepthwiseSpec& s) { return s.pixels() * s.channels; }
+std::int64_t outputs(const DepthwiseSpec& s) { return s.out_pixels() * s.channels * s.multiplier; }
 std::int64_t taps(const DepthwiseSpec& s) { return s.kernel_h * s.kernel_w * s.channels * s.multiplier; }
 
 // On a GPU a thread has four channels.
@@ -32,8 +32,8 @@ void depthwise_forward(const OpContext& context, const DepthwiseSpec& spec, cons
   if (y.size() == 0) return;
   const kernels::DepthwiseShape shape = shape_of(spec);
   launch(*context.stream, "depthwise_forward", kernels::depthwise_forward_cost(shape),
-         grid_for_pixels(spec.batch * spec.out_height() * spec.out_width(), spec.channels * spec.multiplier), kernels::depthwise_forward,
-         shape, x.read(), filter.read(), y.view());
+         grid_for_pixels(spec.out_pixels(), spec.channels * spec.multiplier), kernels::depthwise_forward, shape, x.read(), filter.read(),
+         y.view());
 }
 
 void depthwise_backward_data(const OpContext& context, const DepthwiseSpec& spec, const Tensor& dy, const Tensor& filter,
@@ -44,8 +44,7 @@ void depthwise_backward_data(const OpContext& context, const DepthwiseSpec& spec
   if (dx.size() == 0) return;
   const kernels::DepthwiseShape shape = shape_of(spec);
   launch(*context.stream, "depthwise_backward_data", kernels::depthwise_backward_data_cost(shape),
-         grid_for_pixels(spec.batch * spec.height * spec.width, spec.channels), kernels::depthwise_backward_data, shape, dy.read(),
-         filter.read(), dx.view());
+         grid_for_pixels(spec.pixels(), spec.channels), kernels::depthwise_backward_data, shape, dy.read(), filter.read(), dx.view());
 }
 
 std::size_t depthwise_scratch(const DepthwiseSpec& spec) {

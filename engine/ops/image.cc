@@ -18,13 +18,6 @@ kernels::PaddingShape shape_of(const PaddingSpec& s) {
 std::int64_t small(const PaddingSpec& s) { return s.batch * s.height * s.width * s.channels; }
 std::int64_t large(const PaddingSpec& s) { return s.batch * (s.height + s.top + s.bottom) * (s.width + s.left + s.right) * s.channels; }
 
-kernels::PoolShape shape_of(const PoolingSpec& s) {
-  return {narrow(s.batch),  narrow(s.height), narrow(s.width),    narrow(s.channels), narrow(s.out_height()), narrow(s.out_width()),
-          narrow(s.pool_h), narrow(s.pool_w), narrow(s.stride_h), narrow(s.stride_w), narrow(s.pad_top),      narrow(s.pad_left)};
-}
-std::int64_t inputs(const PoolingSpec& s) { return s.batch * s.height * s.width * s.channels; }
-std::int64_t outputs(const PoolingSpec& s) { return s.batch * s.out_height() * s.out_width() * s.channels; }
-
 struct PooledImage {
   std::int64_t batch, pixels, channels;
 };
@@ -67,26 +60,6 @@ void global_average_pooling_gradient(const OpContext& context, const Tensor& dy,
   const auto [batch, pixels, channels] = pooled(dx, dy);
   launch(*context.stream, "global_average_pooling_gradient", kernels::global_average_pooling_gradient_cost(batch, pixels, channels),
          grid_for_rows(batch * pixels, channels), kernels::global_average_pooling_gradient, dy.read(), dx.view(), batch, pixels, channels);
-}
-
-void average_pooling(const OpContext& context, const PoolingSpec& spec, const Tensor& x, const Tensor& y) {
-  expect_size("average_pooling", "the input", x, inputs(spec));
-  expect_size("average_pooling", "the output", y, outputs(spec));
-  if (y.size() == 0) return;
-  const kernels::PoolShape shape = shape_of(spec);
-  launch(*context.stream, "average_pooling", kernels::average_pooling_cost(shape),
-         grid_for_rows(spec.batch * spec.out_height() * spec.out_width(), spec.channels), kernels::average_pooling, shape, x.read(),
-         y.view());
-}
-
-void average_pooling_gradient(const OpContext& context, const PoolingSpec& spec, const Tensor& dy, const Tensor& dx) {
-  expect_size("average_pooling_gradient", "the output's gradient", dy, outputs(spec));
-  expect_size("average_pooling_gradient", "the input's gradient", dx, inputs(spec));
-  if (dx.size() == 0) return;
-  const kernels::PoolShape shape = shape_of(spec);
-  launch(*context.stream, "average_pooling_gradient", kernels::average_pooling_gradient_cost(shape),
-         grid_for_rows(spec.batch * spec.height * spec.width, spec.channels), kernels::average_pooling_gradient, shape, dy.read(),
-         dx.view());
 }
 
 void random_flip(const OpContext& context, const kernels::RandomKey& key, bool horizontal, bool vertical, const Tensor& x,

@@ -1,9 +1,8 @@
-// Images, NHWC, moved or averaged: zero padding, average pooling, random flips.
+// Images, NHWC, moved or averaged: zero padding, the mean over everything, random flips.
 #pragma once
 
 #include "engine/kernels/random_key.h"
 #include "engine/ops/op_context.h"
-#include "engine/ops/pooling.h"
 
 namespace lockstep::ops {
 
@@ -17,10 +16,6 @@ void zero_padding_gradient(const OpContext& context, const PaddingSpec& spec, co
 // x (batch, ..., channels) -> y (batch, channels): the mean over what stands between.
 void global_average_pooling(const OpContext& context, const Tensor& x, const Tensor& y);
 void global_average_pooling_gradient(const OpContext& context, const Tensor& dy, const Tensor& dx);
-
-// Means of windows; padding is not counted, as in TensorFlow.
-void average_pooling(const OpContext& context, const PoolingSpec& spec, const Tensor& x, const Tensor& y);
-void average_pooling_gradient(const OpContext& context, const PoolingSpec& spec, const Tensor& dy, const Tensor& dx);
 
 // x (batch, height, width, channels); each sample is mirrored or not. Also takes a gradient back.
 void random_flip(const OpContext& context, const kernels::RandomKey& key, bool horizontal, bool vertical, const Tensor& x, const Tensor& y);

@@ -207,9 +207,9 @@ void Model::Impl::rebuild_where_frozen() {
   if (!step) return;
   bool changed = false;
   for (std::size_t i = 0; i < graph->nodes().size(); ++i) {
-    const int first = graph->first_variable(static_cast<int>(i));
-    if (graph->variable_count(static_cast<int>(i)) > 0)
-      changed = changed || graph->layout().specs()[static_cast<std::size_t>(first)].frozen == graph->nodes()[i].layer->trainable();
+    const VariableRange own = graph->variables(static_cast<int>(i));
+    if (own.first < own.end)
+      changed = changed || graph->layout().specs()[static_cast<std::size_t>(own.first)].frozen == graph->nodes()[i].layer->trainable();
   }
   if (!changed) return;
   std::vector<Array> values;

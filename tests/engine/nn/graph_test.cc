@@ -133,9 +133,9 @@ TEST(VariableLayout, VariablesLieInTheOrderInWhichBackwardFinishesThem) {
   EXPECT_EQ(layout.state_elements(), 0);
   EXPECT_EQ(layout.find("dense/kernel"), 2);
   EXPECT_EQ(layout.find("dense"), -1);
-  EXPECT_EQ(graph.first_variable(3), 2);
-  EXPECT_EQ(graph.variable_count(3), 2);
-  EXPECT_EQ(graph.variable_count(2), 0);
+  EXPECT_EQ(graph.variables(3).first, 2);
+  EXPECT_EQ(graph.variables(3).end, 4);
+  EXPECT_EQ(graph.variables(2).first, graph.variables(2).end);
 }
 
 TEST(VariableLayout, UntrainedVariablesLieApart) {

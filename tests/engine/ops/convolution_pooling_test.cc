@@ -25,7 +25,8 @@ class ConvolutionPoolingTest : public OpTest {
     const bool sequences = between(random, 0, 2) == 0;
     s.kernel_h = sequences ? 1 : between(random, 1, 3);
     s.kernel_w = between(random, 1, 5);
-    pair.pooling.pool_h = pair.pooling.stride_h = sequences ? 1 : between(random, 1, 2);
+    pair.pooling.kernel_h = pair.pooling.stride_h = sequences ? 1 : between(random, 1, 2);
+    pair.pooling.kernel_w = pair.pooling.stride_w = 2;
     s.height = sequences ? 1 : s.kernel_h + between(random, 1, 8);
     s.width = s.kernel_w + between(random, 1, 30);
     pair.pooling.batch = s.batch, pair.pooling.channels = s.out_channels;
@@ -73,7 +74,7 @@ TEST_F(ConvolutionPoolingTest, IsConvolutionBiasReluAndPoolingInOne) {
     expect_close_to_scale(read(dfilter), dfilter1, 3e-6);
     expect_close_to_scale(read(dbias), dbias1, 3e-6);
     expect_close_to_scale(read(dx), dx1, 3e-6);
-    both.forward(at_once, x, filter, bias, y, Tensor());  // nobody goes back
+    both.forward(at_once, x, filter, bias, y, Tensor());  // no backward follows
     expect_close_to_scale(read(y), y1, 3e-6);
     if (HasFatalFailure() || HasNonfatalFailure()) return;
   }
@@ -83,7 +84,7 @@ TEST_F(ConvolutionPoolingTest, TakesOnlyWhatItCanDo) {
   ops::ConvolutionSpec s;
   s.batch = 2, s.height = s.width = 28, s.in_channels = 1, s.out_channels = 32, s.kernel_h = s.kernel_w = 3;
   ops::PoolingSpec p;
-  p.batch = 2, p.height = p.width = 26, p.channels = 32;
+  p.batch = 2, p.height = p.width = 26, p.channels = 32, p.kernel_h = p.kernel_w = p.stride_h = p.stride_w = 2;
   EXPECT_TRUE(ops::ConvolutionPooling::fits(s, p));
   const auto refused = [&](const char* what, auto change) {
     ops::ConvolutionSpec other_s = s;
@@ -96,7 +97,7 @@ TEST_F(ConvolutionPoolingTest, TakesOnlyWhatItCanDo) {
   refused("dilation", [](auto& c, auto&) { c.dilation_h = 2; });
   refused("padding", [](auto& c, auto&) { c.pad_left = 1; });
   refused("a large filter", [](auto& c, auto&) { c.in_channels = 64; });
-  refused("a pool of 3", [](auto&, auto& q) { q.pool_w = 3; });
+  refused("a pool of 3", [](auto&, auto& q) { q.kernel_w = 3; });
   refused("pools that overlap", [](auto&, auto& q) { q.stride_h = 1; });
   refused("a padded pool", [](auto&, auto& q) { q.pad_bottom = 1; });
 }

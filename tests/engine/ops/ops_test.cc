@@ -91,6 +91,7 @@ TEST_F(Ops, PoolingOfOddImagesLeavesNoElementUnwritten) {
   spec.height = 5;
   spec.width = 7;
   spec.channels = 3;
+  spec.kernel_h = spec.kernel_w = spec.stride_h = spec.stride_w = 2;
   Random random(4);
   const Tensor x = tensor(Shape{2, 5, 7, 3}, normal(random, 210));
   const Tensor y = empty(Shape{2, 2, 3, 3});
