@@ -191,19 +191,19 @@ void Model::save(const std::string& path) const {
   const Graph& graph = *impl_->graph;
   ModelState state;
   state.weights = get_weights();
-  if (impl_->compiled) state.optimizer = optimizer_state(*impl_->step, graph, *impl_->optimizer);
-  const SavedModel model{&graph, impl_->name, impl_->compiled ? impl_->optimizer->name() : ""};
+  if (impl_->compiled()) state.optimizer = optimizer_state(*impl_->step, graph, *impl_->optimizer);
+  const SavedModel model{&graph, impl_->name, impl_->compiled() ? impl_->optimizer->name() : ""};
   const auto training = [&](ConfigForm config) {
     return training_config(*impl_->optimizer, *impl_->loss, impl_->metrics, impl_->weighted_metrics, impl_->step->iterations() + 1, config);
   };
-  const bool squares = impl_->compiled && impl_->optimizer->sums_squares();
+  const bool squares = impl_->compiled() && impl_->optimizer->sums_squares();
   hdf5::Writer file;
   if (const auto standing = place()) file.text("", kPlace, place_to_json(*standing).dump());
   if (form == FileForm::legacy) {
     file.text("", "backend", "tensorflow");
     file.text("", "keras_version", kKerasVersion);
     file.text("", "model_config", model_config(graph, impl_->name, ConfigForm::legacy).dump());
-    if (impl_->compiled) file.text("", "training_config", training(ConfigForm::legacy).dump());
+    if (impl_->compiled()) file.text("", "training_config", training(ConfigForm::legacy).dump());
     if (squares) file.text("", kEmbeddingGradients, "keras");
     write_legacy_weights(file, model, state);
     return write_file_atomically(path, file.finish());
@@ -211,7 +211,7 @@ void Model::save(const std::string& path) const {
   write_weights(file, model, state);
   if (form == FileForm::weights) return write_file_atomically(path, file.finish());
   json config = model_config(graph, impl_->name, ConfigForm::keras3);
-  if (impl_->compiled) config["compile_config"] = training(ConfigForm::keras3);
+  if (impl_->compiled()) config["compile_config"] = training(ConfigForm::keras3);
   ZipWriter archive;
   json metadata = {{"keras_version", kKerasVersion}, {"date_saved", now()}};
   if (squares) metadata[kEmbeddingGradients] = "keras";
@@ -229,7 +229,7 @@ void Model::load_weights(const std::string& path) {
     if (const std::string text = file.text("", kPlace); !text.empty()) place = place_from_json(parse_json(path, text));
     return read_weights(file, *impl_->graph);
   });
-  const bool resume = impl_->compiled && state.optimizer;
+  const bool resume = impl_->compiled() && state.optimizer;
   if (resume) require_slots(path, *state.optimizer, *impl_->optimizer);
   set_weights(state.weights);
   impl_->place = resume ? place : std::nullopt;

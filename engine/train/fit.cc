@@ -42,13 +42,9 @@ class Training {
  private:
   // What is trained on, for callbacks that keep where training stood.
   void describe() {
-    TrainingPlace place;
-    const std::int64_t batches = data_.cardinality();
-    place.samples = options_.samples_ > 0 ? options_.samples_ : std::max<std::int64_t>(0, batches) * data_.batch_size();
-    place.batch_size = data_.batch_size();
-    place.seed = options_.seed_;
-    place.data = options_.data_name_;
-    impl_.place = place;
+    impl_.place = options_.place_;
+    impl_.place->batch_size = data_.batch_size();
+    if (impl_.place->samples == 0) impl_.place->samples = std::max<std::int64_t>(0, data_.cardinality()) * data_.batch_size();
   }
   void note_place(int epoch, std::int64_t batch) {
     impl_.place->epoch = epoch;
@@ -58,8 +54,8 @@ class Training {
 
   // A callback may know better where to begin: the one that brings back what was interrupted.
   void begin() {
-    first_epoch_ = options_.initial_epoch_;
-    first_batch_ = options_.initial_batch_;
+    first_epoch_ = options_.place_.epoch;
+    first_batch_ = options_.place_.batch;
     for (const Callback& callback : options_.callbacks_) {
       if (!callback.on_train_begin) continue;
       TrainingEvent event{first_epoch_, first_batch_, nullptr, false, &model_, false, data_.batch_size(), {}, &*impl_.place};
@@ -184,8 +180,8 @@ class Training {
     std::map<std::string, double> results;
     if (options_.validation_data_)
       results = model_.evaluate(*options_.validation_data_);
-    else if (!options_.validation_x_.empty())
-      results = model_.evaluate(options_.validation_x_, options_.validation_y_, options_.batch_size_, options_.validation_weight_);
+    else if (const Batch& all = options_.validation_; !all.x.empty())
+      results = model_.evaluate(all.x, all.y, options_.place_.batch_size, all.w);
     for (const auto& [name, value] : results) logs["val_" + name] = value;
   }
 
@@ -248,11 +244,12 @@ History Model::fit(const Array& x, const Array& y, const FitOptions& options) {
   if (x.samples() != y.samples())
     throw Error("fit: x has " + std::to_string(x.samples()) + " samples and y has " + std::to_string(y.samples()) + ": they must be equal");
   Dataset data = Dataset::from_arrays(x, y, options.sample_weight_);
-  if (options.shuffle_) data = data.shuffle(x.samples(), options.seed_);
   FitOptions named = options;
-  if (named.data_name_.empty()) named.data_name_ = data_name(x, y);
-  named.samples_ = x.samples();
-  return fit(data.batch(options.batch_size_), named);
+  TrainingPlace& place = named.place_;
+  if (place.data.empty()) place.data = data_name(x, y);
+  place.samples = x.samples();
+  if (options.shuffle_) data = data.shuffle(place.samples, *place.seed);
+  return fit(data.batch(place.batch_size), named);
 }
 
 }  // namespace lockstep

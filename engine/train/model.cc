@@ -61,14 +61,14 @@ Model::Model(const KerasTensor& input, const KerasTensor& output, const std::str
 
 void Model::compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& metrics, const std::vector<Metric>& weighted_metrics) {
   require_own_scope(impl_->strategy, "compile");
+  if (metrics.size() + weighted_metrics.size() + 1 > Replica::kSums)
+    throw Error("compile: at most " + std::to_string(Replica::kSums - 1) + " metrics");
   impl_->optimizer = optimizer.impl();
   impl_->loss = loss.impl();
   impl_->metrics.clear();
   for (const Metric& metric : metrics) impl_->metrics.push_back(metric.impl());
   for (const Metric& metric : weighted_metrics) impl_->metrics.push_back(metric.impl());
   impl_->weighted_metrics = weighted_metrics.size();
-  if (impl_->metrics.size() + 1 > Replica::kSums) throw Error("compile: at most " + std::to_string(Replica::kSums - 1) + " metrics");
-  impl_->compiled = true;
   impl_->rebuild_where_frozen();
   if (impl_->step) impl_->hand_over_training();
 }
@@ -139,8 +139,8 @@ std::int64_t Model::count_trainable_params() const {
 std::string Model::summary() const {
   impl_->require_built("summary");
   std::optional<OptimizerSize> optimizer;
-  if (impl_->compiled && impl_->step->iterations() > 0) {
-    // A count of steps (64 bits), a learning rate unless it follows a schedule, Nadam's product of momenta, and the slots.
+  if (impl_->compiled() && impl_->step->iterations() > 0) {
+    // A count of steps (64 bits), a learning rate unless it follows a schedule, the optimizer's extra numbers, and the slots.
     std::int64_t trained = 0;
     for (const VariableSpec& spec : impl_->graph->layout().specs()) trained += spec.trainable ? spec.shape.size() : 0;
     const std::int64_t floats = trained * impl_->optimizer->slots() + (impl_->optimizer->follows_schedule() ? 0 : 1) +
@@ -229,7 +229,7 @@ void Model::Impl::build(const Shape& sample) {
     return;
   }
   make_step(sample);
-  if (compiled) hand_over_training();  // makes the slots, so that phase 1 copies them too
+  if (compiled()) hand_over_training();  // makes the slots, so that phase 1 copies them too
   initialize_variables();
 }
 
@@ -270,7 +270,7 @@ void Model::Impl::require_trainable(const char* what) const {
 }
 
 void Model::Impl::require_compiled(const char* what) const {
-  if (!compiled) throw Error(std::string(what) + ": call compile first");
+  if (!compiled()) throw Error(std::string(what) + ": call compile first");
 }
 
 void Model::Impl::check_input(const Array& x) const {

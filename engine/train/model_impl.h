@@ -19,11 +19,10 @@ struct Model::Impl {
   std::vector<Node> nodes;    // of a functional model
   Strategy strategy = Strategy::current();
   StepOptions options = strategy.step_options();
-  bool compiled = false;
   std::optional<TrainingPlace> place;  // of the last fit, or of the file that was loaded
   bool fresh = true;                   // the variables are still those the seed gave
   std::shared_ptr<OptimizerImpl> optimizer;
-  std::shared_ptr<LossImpl> loss;
+  std::shared_ptr<LossImpl> loss;                    // null until compile, as the optimizer
   std::vector<std::shared_ptr<MetricImpl>> metrics;  // the weighted ones last
   std::size_t weighted_metrics = 0;
   std::unique_ptr<Tracer> tracer;      // while fit traces
@@ -33,6 +32,7 @@ struct Model::Impl {
 
   ~Impl();
 
+  bool compiled() const { return loss != nullptr; }
   void build(const Shape& sample);
   void make_step(const Shape& sample);  // the graph and the step, without values
   void rebuild_where_frozen();

@@ -45,21 +45,21 @@ enum class Verbose { automatic, silent, bar, line };  // automatic: a moving bar
 class FitOptions {
  public:
   FitOptions& epochs(int n) { return epochs_ = n, *this; }
-  FitOptions& initial_epoch(int n) { return initial_epoch_ = n, *this; }
+  FitOptions& initial_epoch(int n) { return place_.epoch = n, *this; }
   // Beyond Keras: batches of the first epoch to leave out, for a run that is taken up in the middle of one.
-  FitOptions& initial_batch(std::int64_t n) { return initial_batch_ = n, *this; }
-  FitOptions& batch_size(std::int64_t global) { return batch_size_ = global, *this; }  // of arrays; default 32, over all replicas
-  FitOptions& shuffle(bool yes) { return shuffle_ = yes, *this; }                      // of arrays, each epoch
-  FitOptions& seed(std::uint64_t seed) { return seed_ = seed, *this; }                 // of that shuffle
+  FitOptions& initial_batch(std::int64_t n) { return place_.batch = n, *this; }
+  FitOptions& batch_size(std::int64_t global) { return place_.batch_size = global, *this; }  // of arrays; default 32, over all replicas
+  FitOptions& shuffle(bool yes) { return shuffle_ = yes, *this; }                            // of arrays, each epoch
+  FitOptions& seed(std::uint64_t seed) { return place_.seed = seed, *this; }                 // of that shuffle
   // Beyond Keras: a name for the samples of a Dataset, kept with what is saved; arrays are named by what they hold.
-  FitOptions& data_name(std::string name) { return data_name_ = std::move(name), *this; }
+  FitOptions& data_name(std::string name) { return place_.data = std::move(name), *this; }
   FitOptions& steps_per_epoch(std::int64_t n) { return steps_per_epoch_ = n, *this; }
   // One float32 a sample of the arrays: its loss counts so many times. Samples of a Dataset bring their own (Batch::w).
   FitOptions& sample_weight(Array weights) { return sample_weight_ = std::move(weights), *this; }
   // The same by label; a label that is not named counts 1. Not together with the weights of samples.
   FitOptions& class_weight(std::map<int, float> weights) { return class_weight_ = std::move(weights), *this; }
   FitOptions& validation(Array x, Array y, Array sample_weight = {}) {
-    return validation_x_ = std::move(x), validation_y_ = std::move(y), validation_weight_ = std::move(sample_weight), *this;
+    return validation_ = {std::move(x), std::move(y), std::move(sample_weight)}, *this;
   }
   FitOptions& validation(Dataset data) { return validation_data_ = std::make_shared<Dataset>(std::move(data)), *this; }
   FitOptions& verbose(Verbose how) { return verbose_ = how, *this; }
@@ -80,17 +80,12 @@ class FitOptions {
   friend class Model;
   friend class Training;
   int epochs_ = 1;
-  int initial_epoch_ = 0;
-  std::int64_t initial_batch_ = 0;
-  std::int64_t batch_size_ = 32;
+  TrainingPlace place_{0, 0, 0, 32, 0, {}, 0};  // where training begins, and on which samples
   bool shuffle_ = true;
-  std::uint64_t seed_ = 0;
-  std::string data_name_;
-  std::int64_t samples_ = 0;  // of arrays
   std::int64_t steps_per_epoch_ = -1;
   Array sample_weight_;
   std::map<int, float> class_weight_;
-  Array validation_x_, validation_y_, validation_weight_;
+  Batch validation_;
   std::shared_ptr<Dataset> validation_data_;
   Verbose verbose_ = Verbose::automatic;
   std::vector<Callback> callbacks_;
