@@ -181,13 +181,6 @@ Architecture parse_sequential(const json& config) {
   return architecture;
 }
 
-const char* optimizer_class(const std::string& name) {
-  if (name == "adam") return "Adam";
-  if (name == "adamw") return "AdamW";
-  if (name == "nadam") return "Nadam";
-  return "SGD";
-}
-
 json loss_config(const LossImpl& loss, ConfigForm form) {
   if (const auto* sparse = dynamic_cast<const SparseCategoricalCrossentropyImpl*>(&loss)) {
     return wrapped(
@@ -337,7 +330,7 @@ json training_config(const OptimizerImpl& optimizer, const LossImpl& loss, const
       {"loss", loss_object},  {"loss_weights", nullptr},  {"metrics", names},    {"weighted_metrics", weighted.empty() ? json() : weighted},
       {"run_eagerly", false}, {"steps_per_execution", 1}, {"jit_compile", false}};
   const char* key = form == ConfigForm::keras3 ? "optimizer" : "optimizer_config";
-  config[key] = wrapped(optimizer_class(name), arguments, "keras.optimizers", form);
+  config[key] = wrapped(keras_class_of(optimizer), arguments, "keras.optimizers", form);
   return config;
 }
 

@@ -48,7 +48,7 @@ std::optional<OptimizerState> parse_optimizer_values(const hdf5::Reader& file, c
   // Keras keeps no learning rate where it follows a schedule, and Keras 2 none at all.
   if (values.size() > 1 && is_scalar(values[1]) && !values[1].whole) state.learning_rate = values[first++].floats.front();
   std::size_t last = values.size();
-  if (last > first && is_scalar(values[last - 1]) && !values[last - 1].whole) state.momentum_product = values[--last].floats.front();
+  while (last > first && is_scalar(values[last - 1]) && !values[last - 1].whole) --last;  // OptimizerImpl::extra_state
   const std::size_t count = last - first;
   if (count > 0 && (specs.empty() || count % specs.size() != 0)) {
     file.fail("its optimizer has " + std::to_string(count) + " values for the model's " + std::to_string(specs.size()) +
@@ -62,8 +62,7 @@ std::optional<OptimizerState> parse_optimizer_values(const hdf5::Reader& file, c
   return state;
 }
 
-std::vector<OptimizerValue> optimizer_values(const OptimizerState& state, const Graph& graph, const std::string& optimizer,
-                                             const std::string& prefix) {
+std::vector<OptimizerValue> optimizer_values(const OptimizerState& state, const Graph& graph, const std::string& prefix) {
   static const char* const kSlotNames[] = {"momentum", "velocity"};
   std::vector<OptimizerValue> values;
   values.push_back({"iteration", state.iterations, Array()});
@@ -75,7 +74,7 @@ std::vector<OptimizerValue> optimizer_values(const OptimizerState& state, const 
     for (std::size_t k = 0; k < state.slots[i].size(); ++k)
       values.push_back({variable + "_" + kSlotNames[std::min<std::size_t>(k, 1)], std::nullopt, state.slots[i][k]});
   }
-  if (optimizer == "nadam") values.push_back({"momentum_product", std::nullopt, scalar(state.momentum_product.value_or(1.0F))});
+  for (const auto& [name, value] : state.extra) values.push_back({name, std::nullopt, scalar(value)});
   return values;
 }
 

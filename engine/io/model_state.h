@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/io/hdf5_file.h"
@@ -21,12 +22,12 @@ struct LayerEntry {
 std::vector<LayerEntry> layer_entries(const Graph& graph);
 
 // Keras keeps an optimizer as one list of values: iteration, learning rate, then for each trainable variable its slots (Adam: momentum and
-// velocity); Nadam's running product of momenta stands at the end.
+// velocity), and what OptimizerImpl::extra_state names at the end.
 struct OptimizerState {
   std::int64_t iterations = 0;
   std::optional<float> learning_rate;     // none where it follows a schedule that the file describes
   std::vector<std::vector<Array>> slots;  // [trainable variable][slot]
-  std::optional<float> momentum_product;  // Nadam
+  std::vector<std::pair<std::string, float>> extra;
 };
 
 struct ModelState {
@@ -47,7 +48,6 @@ struct OptimizerValue {
   std::optional<std::int64_t> whole;
   Array values;  // where it is not whole; a scalar has no axes
 };
-std::vector<OptimizerValue> optimizer_values(const OptimizerState& state, const Graph& graph, const std::string& optimizer,
-                                             const std::string& prefix);
+std::vector<OptimizerValue> optimizer_values(const OptimizerState& state, const Graph& graph, const std::string& prefix);
 
 }  // namespace lockstep

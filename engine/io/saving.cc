@@ -1,5 +1,4 @@
 // Model::save, save_weights, load_weights and load_model: which form a file has, and what of a model goes into it.
-#include <cmath>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
@@ -31,21 +30,11 @@ Tensor part_of(const Tensor& flat, const VariableLayout& layout, int variable) {
   return Tensor(flat.f32() + layout.offset(variable), layout.specs()[static_cast<std::size_t>(variable)].shape);
 }
 
-// Keras' running product of Nadam's momenta, u_1 * ... * u_t with u_t = beta_1 (1 - 0.96^t / 2).
-float momentum_product(const OptimizerImpl& optimizer, std::int64_t iterations) {
-  double beta_1 = 0;
-  for (const auto& [name, value] : optimizer.arguments())
-    if (name == "beta_1") beta_1 = value;
-  double product = 1;
-  for (std::int64_t t = 1; t <= iterations && product > 0; ++t) product *= beta_1 * (1 - 0.5 * std::pow(0.96, static_cast<double>(t)));
-  return static_cast<float>(product);
-}
-
 OptimizerState optimizer_state(MirroredStep& step, const Graph& graph, const OptimizerImpl& optimizer) {
   OptimizerState state;
   state.iterations = step.iterations();
   if (optimizer.schedule().class_name.empty()) state.learning_rate = optimizer.learning_rate(state.iterations + 1);
-  if (optimizer.name() == "nadam") state.momentum_product = momentum_product(optimizer, state.iterations);
+  state.extra = optimizer.extra_state(state.iterations);
   Replica& replica = step.replica(0);
   const OpContext context = replica.compute_context();
   const VariableLayout& layout = graph.layout();

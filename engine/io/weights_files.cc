@@ -123,7 +123,7 @@ void write_weights(hdf5::Writer& file, const SavedModel& model, const ModelState
   if (!state.optimizer) return;
   const std::string group = open("optimizer", keras_optimizer_name(model.optimizer));
   int k = 0;
-  for (const OptimizerValue& value : optimizer_values(*state.optimizer, *model.graph, model.optimizer, ""))
+  for (const OptimizerValue& value : optimizer_values(*state.optimizer, *model.graph, ""))
     write_value(file, group + "/" + std::to_string(k++), value);
 }
 
@@ -154,7 +154,7 @@ void write_legacy_weights(hdf5::Writer& file, const SavedModel& model, const Mod
   const std::string owner = keras_optimizer_name(model.optimizer);
   std::vector<std::string> names;
   file.group("optimizer_weights/" + owner);
-  for (const OptimizerValue& value : optimizer_values(*state.optimizer, *model.graph, model.optimizer, prefix)) {
+  for (const OptimizerValue& value : optimizer_values(*state.optimizer, *model.graph, prefix)) {
     names.push_back(owner + "/" + value.name);
     write_value(file, "optimizer_weights/" + names.back(), value);
   }

@@ -17,8 +17,13 @@ class NadamImpl : public RatedOptimizer {
   std::vector<std::pair<std::string, double>> arguments() const override {
     return {{"beta_1", beta_1_}, {"beta_2", beta_2_}, {"epsilon", epsilon_}};
   }
+  std::vector<std::pair<std::string, float>> extra_state(std::int64_t iterations) const override {
+    return {{"momentum_product", momentum_product(iterations)}};
+  }
 
  private:
+  float momentum_product(std::int64_t iterations) const;
+
   float beta_1_, beta_2_, epsilon_;
 };
 

@@ -40,6 +40,9 @@ class OptimizerImpl {
   virtual LearningRate::Description schedule() const { return {}; }
   int accumulation_steps() const { return accumulation_steps_; }  // batches to an update
   void set_accumulation_steps(int steps) { accumulation_steps_ = steps; }
+  // Numbers that Keras keeps beside the slots, after that many iterations: {"momentum_product", 0.25}. They follow from the iterations
+  // here, so they are written to files and not read back.
+  virtual std::vector<std::pair<std::string, float>> extra_state(std::int64_t /*iterations*/) const { return {}; }
   // Keras' constructor arguments beside the learning rate, for files: {"beta_1", 0.9}, ...
   virtual std::vector<std::pair<std::string, double>> arguments() const { return {}; }
 
@@ -49,6 +52,7 @@ class OptimizerImpl {
 
 std::shared_ptr<OptimizerImpl> make_optimizer(const std::string& name);  // "adam", ...; an unknown name is an Error with the known ones
 
+const char* keras_class_of(const OptimizerImpl& optimizer);  // "Adam"
 // As a file describes it: Keras' class ("Adam") and its arguments by name, with a default for one that is missing.
 using OptimizerArguments = std::function<float(const char* name, float otherwise)>;
 Optimizer make_optimizer(const std::string& keras_class, const LearningRate& rate, const OptimizerArguments& arguments);

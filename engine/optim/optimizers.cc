@@ -48,6 +48,12 @@ std::shared_ptr<OptimizerImpl> make_optimizer(const std::string& name) {
   throw Error("There is no optimizer \"" + name + "\"; there are: " + known);
 }
 
+const char* keras_class_of(const OptimizerImpl& optimizer) {
+  for (const Entry& entry : kOptimizers)
+    if (optimizer.name() == entry.name) return entry.keras_class;
+  throw Error("The optimizer " + optimizer.name() + " has no row in kOptimizers");
+}
+
 Optimizer make_optimizer(const std::string& keras_class, const LearningRate& rate, const OptimizerArguments& arguments) {
   for (const Entry& entry : kOptimizers)
     if (keras_class == entry.keras_class) return entry.make_from(rate, arguments);

@@ -144,7 +144,7 @@ std::string Model::summary() const {
     std::int64_t trained = 0;
     for (const VariableSpec& spec : impl_->graph->layout().specs()) trained += spec.trainable ? spec.shape.size() : 0;
     const std::int64_t floats = trained * impl_->optimizer->slots() + (impl_->optimizer->follows_schedule() ? 0 : 1) +
-                                (impl_->optimizer->name() == "nadam" ? 1 : 0);
+                                static_cast<std::int64_t>(impl_->optimizer->extra_state(0).size());
     optimizer = OptimizerSize{floats + 1, floats * 4 + 8};
   }
   return summary_text(*impl_->graph, impl_->name, optimizer);
