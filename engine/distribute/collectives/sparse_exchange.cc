@@ -69,12 +69,7 @@ bool gathering_is_less(std::int64_t replicas, std::int64_t most, std::int64_t ro
 }
 
 SparseExchange::SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how, bool to_first)
-    : rows_(table.size() / table[-1]),
-      columns_(table[-1]),
-      how_(how),
-      to_first_(to_first),
-      one_card_(true),
-      replicas_(static_cast<std::int64_t>(gpus.size())) {
+    : table_(table), how_(how), to_first_(to_first), one_card_(true), place_{0, 1, 0, static_cast<int>(gpus.size())} {
   for (LogicalGpu* gpu : gpus) {
     parts_.emplace_back(gpu);
     one_card_ = one_card_ && gpu->physical() == gpus.front()->physical();
@@ -83,18 +78,16 @@ SparseExchange::SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape
 
 SparseExchange::SparseExchange(const std::vector<LogicalGpu*>& gpus, const Shape& table, SparseGradients how, CrossDeviceOps& ops)
     : SparseExchange(gpus, table, how) {
-  const WorkerPlace place = ops.place(static_cast<int>(gpus.size()));
+  place_ = ops.place(static_cast<int>(gpus.size()));
   across_ = &ops;
   one_card_ = false;
-  replicas_ = place.replicas;
-  first_replica_ = place.first_replica;
 }
 
 bool SparseExchange::begin(const Array& x, const std::vector<Shard>& shards) {
   gathers_ = false;
-  if (how_ == SparseGradients::dense || replicas_ < 2) return false;
+  if (how_ == SparseGradients::dense || place_.replicas < 2) return false;
   in_use_ = rows_in_use(x, shards, !one_card_);
-  gathers_ = how_ == SparseGradients::gathered || gathering_is_less(replicas_, in_use_.most, rows_, columns_);
+  gathers_ = how_ == SparseGradients::gathered || gathering_is_less(place_.replicas, in_use_.most, table_.size() / columns(), columns());
   return gathers_;
 }
 
@@ -105,16 +98,17 @@ Tensor SparseExchange::list(const Part& part, std::int64_t first, std::int64_t c
 void SparseExchange::upload(int replica, const Deadline& deadline) {
   if (!gathers_ || (to_first_ && replica == 0)) return;
   Part& part = parts_[static_cast<std::size_t>(replica)];
-  const std::vector<std::int32_t>& own = in_use_.by_replica[static_cast<std::size_t>(first_replica_ + replica)];
+  const std::vector<std::int32_t>& own = in_use_.by_replica[static_cast<std::size_t>(place_.first_replica + replica)];
   std::vector<std::int32_t> lists = one_card_ && replica == 0 ? in_use_.all : own;
-  const std::int64_t most_ever = std::max(in_use_.most, std::min(4 * in_use_.most, 2 * rows_ * columns_ / (replicas_ * (columns_ + 1))));
-  const std::int64_t rows_ever = std::min(rows_, replicas_ * most_ever);
+  const std::int64_t replicas = place_.replicas;
+  const std::int64_t most_ever = std::max(in_use_.most, std::min(4 * in_use_.most, 2 * table_.size() / (replicas * (columns() + 1))));
+  const std::int64_t rows_ever = std::min(table_.size() / columns(), replicas * most_ever);
   std::int64_t ever = replica == 0 ? rows_ever : most_ever;
   if (!one_card_) {
     lists.resize(static_cast<std::size_t>(in_use_.most), -1);
     lists.insert(lists.end(), in_use_.all.begin(), in_use_.all.end());
     lists.insert(lists.end(), in_use_.positions.begin(), in_use_.positions.end());
-    ever = most_ever + rows_ever * (1 + replicas_);
+    ever = most_ever + rows_ever * (1 + replicas);
   }
   // With room for batches of four times as many rows, where those would still be gathered: a warm step allocates nothing.
   const auto reserve = [&](Buffer& buffer, std::int64_t now, std::int64_t largest, const char* what) {
@@ -127,7 +121,7 @@ void SparseExchange::upload(int replica, const Deadline& deadline) {
   };
   const auto count = static_cast<std::int64_t>(lists.size());
   reserve(part.lists, count, ever, "the rows in use");
-  if (!one_card_) reserve(part.packed, replicas_ * in_use_.most * columns_, replicas_ * most_ever * columns_, "rows from all replicas");
+  if (!one_card_) reserve(part.packed, replicas * in_use_.most * columns(), replicas * most_ever * columns(), "rows from all replicas");
   auto* pinned = part.staging.next(lists.size() * sizeof(std::int32_t), deadline);
   std::memcpy(pinned, lists.data(), lists.size() * sizeof(std::int32_t));
   const OpContext context{part.gpu, &part.gpu->compute(), {}};
@@ -136,15 +130,15 @@ void SparseExchange::upload(int replica, const Deadline& deadline) {
 }
 
 Tensor SparseExchange::packed(const Part& on, std::size_t replica) const {
-  const std::int64_t share = in_use_.most * columns_;
-  return Tensor(on.packed.data<float>() + static_cast<std::int64_t>(replica) * share, {in_use_.most, columns_});
+  const std::int64_t share = in_use_.most * columns();
+  return Tensor(on.packed.data<float>() + static_cast<std::int64_t>(replica) * share, {in_use_.most, columns()});
 }
 
 // Adds what all replicas packed, in their order.
 void SparseExchange::merge(Part& reader, const Tensor& gradient) {
   const OpContext context{reader.gpu, &reader.gpu->communication(), {}};
-  ops::merge_rows(context, Tensor(reader.packed.raw(), {replicas_, in_use_.most, columns_}), list(reader, in_use_.most, rows()),
-                  list(reader, in_use_.most + rows(), rows() * replicas_), gradient);
+  ops::merge_rows(context, Tensor(reader.packed.raw(), {place_.replicas, in_use_.most, columns()}), list(reader, in_use_.most, used_rows()),
+                  list(reader, in_use_.most + used_rows(), used_rows() * place_.replicas), gradient);
 }
 
 // Every replica's rows, to its own place among all.
@@ -152,21 +146,21 @@ void SparseExchange::pack(const std::vector<Tensor>& gradients) {
   for (std::size_t r = 0; r < parts_.size(); ++r) {
     Part& part = parts_[r];
     const OpContext context{part.gpu, &part.gpu->communication(), {}};
-    ops::pack_rows(context, gradients[r], list(part, 0, in_use_.most), packed(part, static_cast<std::size_t>(first_replica_) + r));
+    ops::pack_rows(context, gradients[r], list(part, 0, in_use_.most), packed(part, static_cast<std::size_t>(place_.first_replica) + r));
     part.packed_ready.record(part.gpu->communication());
   }
 }
 
 Traffic SparseExchange::run_across_workers(const std::vector<Tensor>& gradients) {
   pack(gradients);
-  const std::int64_t share = in_use_.most * columns_;
+  const std::int64_t share = in_use_.most * columns();
   std::vector<Participant> participants;
   for (const Part& part : parts_)
-    participants.push_back({part.gpu, &part.gpu->communication(), Tensor(part.packed.raw(), {replicas_ * share})});
+    participants.push_back({part.gpu, &part.gpu->communication(), Tensor(part.packed.raw(), {place_.replicas * share})});
   Traffic traffic = across_->all_gather(participants, share);
   for (std::size_t r = 0; r < parts_.size(); ++r) {
     merge(parts_[r], gradients[r]);
-    traffic.put(r, rows() * columns_ * 4);
+    traffic.put(r, used_rows() * columns() * 4);
   }
   return traffic;
 }
@@ -176,7 +170,7 @@ Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher
   if (one_card_) return run_on_one_card(gradients, watcher);
   Traffic traffic;
   const auto replicas = static_cast<int>(parts_.size());
-  const std::int64_t bytes = in_use_.most * columns_ * 4;
+  const std::int64_t bytes = in_use_.most * columns() * 4;
   pack(gradients);
   for (std::size_t to = 0; to < parts_.size(); ++to) {
     Part& reader = parts_[to];
@@ -194,9 +188,9 @@ Traffic SparseExchange::run(const std::vector<Tensor>& gradients, MessageWatcher
     }
     reader.read.record(stream);
     merge(reader, gradients[to]);
-    traffic.put(to, rows() * columns_ * 4);
+    traffic.put(to, used_rows() * columns() * 4);
   }
-  // Nobody packs again before all have read.
+  // All have read before any packs again.
   for (Part& part : parts_)
     for (Part& reader : parts_)
       if (&part != &reader) part.gpu->communication().wait(reader.read);
@@ -212,7 +206,7 @@ Traffic SparseExchange::run_on_one_card(const std::vector<Tensor>& gradients, Me
     const OpContext context{parts_[to].gpu, &parts_[to].gpu->communication(), {}};
     const Tensor place = gradients[to].reshaped({gradients[to].size()});
     const int sender = static_cast<int>(from);
-    const Message message{{&sender, 1}, static_cast<int>(to), round++, 0, 1, rows * columns_ * 4, adds};
+    const Message message{{&sender, 1}, static_cast<int>(to), round++, 0, 1, rows * columns() * 4, adds};
     if (watcher != nullptr) watcher->begin(message, *context.stream, place);
     issue(context);
     if (watcher != nullptr) watcher->end(message, *context.stream, place);
@@ -228,15 +222,15 @@ Traffic SparseExchange::run_on_one_card(const std::vector<Tensor>& gradients, Me
     stream.wait(part.packed_ready);
     move(r, 0, own, true, [&](const OpContext& context) { ops::add_rows(context, gradients[r], list(part, 0, own), gradients.front()); });
   }
-  traffic.put(0, rows() * columns_ * 4);
+  traffic.put(0, used_rows() * columns() * 4);
   first.read.record(stream);
   for (std::size_t r = 1; r < parts_.size(); ++r) {
     Part& part = parts_[r];
     part.gpu->communication().wait(first.read);
     if (to_first_) continue;
-    move(0, r, rows(), false,
-         [&](const OpContext& context) { ops::copy_rows(context, gradients.front(), list(first, 0, rows()), gradients[r]); });
-    traffic.put(r, rows() * columns_ * 4);
+    move(0, r, used_rows(), false,
+         [&](const OpContext& context) { ops::copy_rows(context, gradients.front(), list(first, 0, used_rows()), gradients[r]); });
+    traffic.put(r, used_rows() * columns() * 4);
     part.read.record(part.gpu->communication());
   }
   // What replica 0 does next may overwrite its buffer.

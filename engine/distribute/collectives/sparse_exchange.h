@@ -47,7 +47,7 @@ class SparseExchange {
   Traffic run(const std::vector<Tensor>& gradients, MessageWatcher* watcher = nullptr);
 
  private:
-  std::int64_t rows() const { return static_cast<std::int64_t>(in_use_.all.size()); }
+  std::int64_t used_rows() const { return static_cast<std::int64_t>(in_use_.all.size()); }
   struct Part {
     explicit Part(LogicalGpu* on) : gpu(on), staging(on->physical()), packed_ready(on->physical()), read(on->physical()) {}
     LogicalGpu* gpu;
@@ -63,11 +63,13 @@ class SparseExchange {
   Traffic run_across_workers(const std::vector<Tensor>& gradients);
   Traffic run_on_one_card(const std::vector<Tensor>& gradients, MessageWatcher* watcher);
 
-  std::int64_t rows_, columns_;
+  std::int64_t columns() const { return table_[-1]; }
+
+  Shape table_;
   SparseGradients how_;
   bool to_first_, one_card_;
-  CrossDeviceOps* across_ = nullptr;           // null: all replicas are here
-  std::int64_t replicas_, first_replica_ = 0;  // of all workers; here
+  WorkerPlace place_;
+  CrossDeviceOps* across_ = nullptr;  // null: all replicas are here
   std::deque<Part> parts_;
   RowsInUse in_use_;
   bool gathers_ = false;
