@@ -16,7 +16,7 @@ std::shared_ptr<LossImpl> make_loss(const std::string& name) {
               "\"; there are: sparse_categorical_crossentropy, categorical_crossentropy, binary_crossentropy, mean_squared_error (mse)");
 }
 
-Loss::Loss(const std::string& name) : impl_(make_loss(name)) {}
+Loss::Loss(const std::string& name) : Handle(make_loss(name)) {}
 std::string Loss::name() const { return impl_->name(); }
 
 CategoricalCrossentropy::CategoricalCrossentropy() : Loss(std::make_shared<DenseLossImpl>(DenseLossImpl::Kind::categorical_crossentropy)) {}

@@ -102,7 +102,7 @@ std::shared_ptr<MetricImpl> make_metric(const std::string& name) {
               "categorical_accuracy, binary_accuracy");
 }
 
-Metric::Metric(const std::string& name) : impl_(make_metric(name)) {}
+Metric::Metric(const std::string& name) : Handle(make_metric(name)) {}
 std::string Metric::name() const { return impl_->name(); }
 
 SparseCategoricalAccuracy::SparseCategoricalAccuracy(const std::string& name) : Metric(std::make_shared<SparseAccuracyImpl>(name)) {}

@@ -7,15 +7,6 @@
 #include "engine/nn/simple_layers.h"
 
 namespace lockstep {
-namespace {
-
-// A handle made by its constructor holds a layer of that class and no other.
-template <typename Impl>
-Impl& as(const std::shared_ptr<LayerImpl>& layer) {
-  return static_cast<Impl&>(*layer);
-}
-
-}  // namespace
 
 std::string Layer::name() const { return impl_->name(); }
 std::optional<Shape> Layer::input_shape() const { return impl_->declared_input(); }
@@ -28,32 +19,26 @@ Input::Input(const Shape& sample) : LayerOptions(std::make_shared<InputImpl>(sam
 
 Conv2D::Conv2D(int filters, Extent2D kernel_size, const std::string& activation)
     : LayerOptions(std::make_shared<Conv2DImpl>(filters, kernel_size, parse_activation(activation))) {}
-Conv2D Conv2D::padding(const std::string& padding) { return as<Conv2DImpl>(impl_).padding = parse_padding(padding), *this; }
-Conv2D Conv2D::strides(Extent2D strides) { return as<Conv2DImpl>(impl_).strides = strides, *this; }
-Conv2D Conv2D::dilation_rate(Extent2D rate) { return as<Conv2DImpl>(impl_).dilation = rate, *this; }
-Conv2D Conv2D::use_bias(bool yes) { return as<Conv2DImpl>(impl_).use_bias = yes, *this; }
-Conv2D Conv2D::kernel_initializer(const std::string& name) {
-  return as<Conv2DImpl>(impl_).kernel_initializer = parse_initializer(name), *this;
-}
-Conv2D Conv2D::bias_initializer(const std::string& name) { return as<Conv2DImpl>(impl_).bias_initializer = parse_initializer(name), *this; }
+Conv2D Conv2D::padding(const std::string& padding) { return as<Conv2DImpl>().padding = parse_padding(padding), *this; }
+Conv2D Conv2D::strides(Extent2D strides) { return as<Conv2DImpl>().strides = strides, *this; }
+Conv2D Conv2D::dilation_rate(Extent2D rate) { return as<Conv2DImpl>().dilation = rate, *this; }
+Conv2D Conv2D::use_bias(bool yes) { return as<Conv2DImpl>().use_bias = yes, *this; }
+Conv2D Conv2D::kernel_initializer(const std::string& name) { return as<Conv2DImpl>().kernel_initializer = parse_initializer(name), *this; }
+Conv2D Conv2D::bias_initializer(const std::string& name) { return as<Conv2DImpl>().bias_initializer = parse_initializer(name), *this; }
 
 MaxPooling2D::MaxPooling2D(Extent2D pool_size) : LayerOptions(std::make_shared<MaxPooling2DImpl>(pool_size)) {}
-MaxPooling2D MaxPooling2D::strides(Extent2D strides) { return as<MaxPooling2DImpl>(impl_).strides = strides, *this; }
-MaxPooling2D MaxPooling2D::padding(const std::string& padding) {
-  return as<MaxPooling2DImpl>(impl_).padding = parse_padding(padding), *this;
-}
+MaxPooling2D MaxPooling2D::strides(Extent2D strides) { return as<MaxPooling2DImpl>().strides = strides, *this; }
+MaxPooling2D MaxPooling2D::padding(const std::string& padding) { return as<MaxPooling2DImpl>().padding = parse_padding(padding), *this; }
 
 GlobalMaxPooling2D::GlobalMaxPooling2D() : LayerOptions(std::make_shared<GlobalMaxPooling2DImpl>()) {}
-GlobalMaxPooling2D GlobalMaxPooling2D::keepdims(bool yes) { return as<GlobalMaxPooling2DImpl>(impl_).keepdims = yes, *this; }
+GlobalMaxPooling2D GlobalMaxPooling2D::keepdims(bool yes) { return as<GlobalMaxPooling2DImpl>().keepdims = yes, *this; }
 
 Flatten::Flatten() : LayerOptions(std::make_shared<FlattenImpl>()) {}
 
 Dense::Dense(int units, const std::string& activation) : LayerOptions(std::make_shared<DenseImpl>(units, parse_activation(activation))) {}
-Dense Dense::use_bias(bool yes) { return as<DenseImpl>(impl_).use_bias = yes, *this; }
-Dense Dense::kernel_initializer(const std::string& name) {
-  return as<DenseImpl>(impl_).kernel_initializer = parse_initializer(name), *this;
-}
-Dense Dense::bias_initializer(const std::string& name) { return as<DenseImpl>(impl_).bias_initializer = parse_initializer(name), *this; }
+Dense Dense::use_bias(bool yes) { return as<DenseImpl>().use_bias = yes, *this; }
+Dense Dense::kernel_initializer(const std::string& name) { return as<DenseImpl>().kernel_initializer = parse_initializer(name), *this; }
+Dense Dense::bias_initializer(const std::string& name) { return as<DenseImpl>().bias_initializer = parse_initializer(name), *this; }
 
 ReLU::ReLU(float max_value) : LayerOptions(std::make_shared<ReLUImpl>(max_value)) {}
 Activation::Activation(const std::string& activation) : LayerOptions(std::make_shared<ActivationImpl>(parse_activation(activation))) {}

@@ -60,7 +60,7 @@ Optimizer make_optimizer(const std::string& keras_class, const LearningRate& rat
   throw Error("the optimizer " + keras_class + " is not supported");
 }
 
-Optimizer::Optimizer(const std::string& name) : impl_(make_optimizer(name)) {}
+Optimizer::Optimizer(const std::string& name) : Handle(make_optimizer(name)) {}
 std::string Optimizer::name() const { return impl_->name(); }
 float Optimizer::learning_rate() const { return impl_->learning_rate(1); }
 void Optimizer::set_learning_rate(float rate) {

@@ -1,6 +1,6 @@
 // Layers, with Keras' names, defaults and options: Conv2D(32, 3, "relu").padding("same").name("c1").
 //
-// Each is a handle: copies name the same layer. A layer gets its variables when a model is built for a shape of samples.
+// A layer gets its variables when a model is built for a shape of samples.
 #pragma once
 
 #include <limits>
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "lockstep/handle.h"
 #include "lockstep/shape.h"
 
 namespace lockstep {
@@ -39,13 +40,11 @@ struct Extent2D {
   int width = 1;
 };
 
-class Layer {
+class Layer : public Handle<LayerImpl> {
  public:
   std::string name() const;                  // as given; else Keras' automatic one ("conv2d", "dense_1") once a model was built
   std::optional<Shape> input_shape() const;  // of one sample, where it was given
-  const std::shared_ptr<LayerImpl>& impl() const& { return impl_; }
-  std::shared_ptr<LayerImpl> impl() && { return std::move(impl_); }
-  explicit Layer(std::shared_ptr<LayerImpl> impl) : impl_(std::move(impl)) {}
+  explicit Layer(std::shared_ptr<LayerImpl> impl) : Handle(std::move(impl)) {}
 
   // Is it trained? A frozen layer keeps its weights, and a frozen BatchNormalization runs as in inference. As in Keras a change counts from
   // the model's next compile on.
@@ -59,7 +58,6 @@ class Layer {
  protected:
   void set_name(const std::string& name);
   void set_input_shape(const Shape& sample);
-  std::shared_ptr<LayerImpl> impl_;
 };
 
 // Options every layer has; they return the layer itself, so that they can be strung together.

@@ -1,27 +1,24 @@
 // Losses, with Keras' names and behaviour.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <utility>
+
+#include "lockstep/handle.h"
 
 namespace lockstep {
 
 class LossImpl;
 
-// A handle: copies are the same loss. A name stands for one with its defaults.
-class Loss {
+// A name stands for one with its defaults.
+class Loss : public Handle<LossImpl> {
  public:
   Loss(const char* name) : Loss(std::string(name)) {}  // NOLINT(google-explicit-constructor)
   Loss(const std::string& name);                       // NOLINT(google-explicit-constructor): "sparse_categorical_crossentropy"
 
   std::string name() const;
-  const std::shared_ptr<LossImpl>& impl() const& { return impl_; }
-  std::shared_ptr<LossImpl> impl() && { return std::move(impl_); }
 
  protected:
-  explicit Loss(std::shared_ptr<LossImpl> impl) : impl_(std::move(impl)) {}
-  std::shared_ptr<LossImpl> impl_;
+  explicit Loss(std::shared_ptr<LossImpl> impl) : Handle(std::move(impl)) {}
 };
 
 // Integer labels against scores for each class: the mean over the global batch of -log p(label).

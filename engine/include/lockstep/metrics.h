@@ -1,27 +1,25 @@
 // Metrics, with Keras' names: compile(..., {"accuracy", SparseTopKCategoricalAccuracy(5)}).
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
+
+#include "lockstep/handle.h"
 
 namespace lockstep {
 
 class MetricImpl;
 
-// A handle: copies are the same metric. A name stands for one with its defaults, and is the name it is shown under.
-class Metric {
+// A name stands for one with its defaults, and is the name it is shown under.
+class Metric : public Handle<MetricImpl> {
  public:
   Metric(const char* name) : Metric(std::string(name)) {}  // NOLINT(google-explicit-constructor)
   Metric(const std::string& name);                         // NOLINT(google-explicit-constructor): "accuracy"
 
   std::string name() const;
-  const std::shared_ptr<MetricImpl>& impl() const& { return impl_; }
-  std::shared_ptr<MetricImpl> impl() && { return std::move(impl_); }
 
  protected:
-  explicit Metric(std::shared_ptr<MetricImpl> impl) : impl_(std::move(impl)) {}
-  std::shared_ptr<MetricImpl> impl_;
+  explicit Metric(std::shared_ptr<MetricImpl> impl) : Handle(std::move(impl)) {}
 };
 
 // "accuracy" means what fits the labels, as in Keras: integers, SparseCategoricalAccuracy; one number for one output, BinaryAccuracy;

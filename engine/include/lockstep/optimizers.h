@@ -1,18 +1,17 @@
 // Optimizers, with Keras' names, defaults and arithmetic.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <utility>
 
+#include "lockstep/handle.h"
 #include "lockstep/schedules.h"
 
 namespace lockstep {
 
 class OptimizerImpl;
 
-// A handle: copies are the same optimizer. A name stands for one with its defaults: compile("adam", ...).
-class Optimizer {
+// A name stands for one with its defaults: compile("adam", ...).
+class Optimizer : public Handle<OptimizerImpl> {
  public:
   Optimizer(const char* name) : Optimizer(std::string(name)) {}  // NOLINT(google-explicit-constructor)
   Optimizer(const std::string& name);                            // NOLINT(google-explicit-constructor): "adam", "adamw", "nadam", "sgd"
@@ -20,8 +19,6 @@ class Optimizer {
   std::string name() const;
   float learning_rate() const;         // of the first step, where it follows a schedule
   void set_learning_rate(float rate);  // from the next step on; an Error where the rate follows a schedule
-  const std::shared_ptr<OptimizerImpl>& impl() const& { return impl_; }
-  std::shared_ptr<OptimizerImpl> impl() && { return std::move(impl_); }
 
   // Gradients are clipped before the update, by one of these: every element to [-limit, limit]; every variable's gradient to that
   // Euclidean norm; or all of them together.
@@ -42,8 +39,7 @@ class Optimizer {
 
  protected:
   friend class Model;
-  explicit Optimizer(std::shared_ptr<OptimizerImpl> impl) : impl_(std::move(impl)) {}
-  std::shared_ptr<OptimizerImpl> impl_;
+  explicit Optimizer(std::shared_ptr<OptimizerImpl> impl) : Handle(std::move(impl)) {}
 };
 
 class SGD : public Optimizer {
