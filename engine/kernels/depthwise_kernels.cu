@@ -7,6 +7,7 @@
 #include <backend/kernel_support.h>
 #include "engine/kernels/depthwise_kernels.h"
 #include "engine/kernels/depthwise_window3.h"
+#include "engine/kernels/pixel.h"
 
 namespace lockstep::kernels {
 
@@ -35,15 +36,6 @@ LOCKSTEP_HOST_DEVICE inline void for_tile(std::int64_t channels, std::int64_t ti
     c += 8;
   }
   for (; c < end; ++c) f(c, Width<1>{});
-}
-
-struct Pixel {
-  std::int32_t n, y, x;
-};
-
-LOCKSTEP_HOST_DEVICE inline Pixel pixel_at(std::int64_t index, std::int32_t height, std::int32_t width) {
-  const auto row = static_cast<std::int32_t>(index / width);
-  return {row / height, row % height, static_cast<std::int32_t>(index - static_cast<std::int64_t>(row) * width)};
 }
 
 // The run of taps along one axis that fall inside the image, for a window that starts at `start` (which may be negative).

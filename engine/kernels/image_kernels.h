@@ -1,11 +1,10 @@
-// Images, NHWC, moved or averaged: zero padding, average pooling over windows and over everything, and random flips.
+// Images, NHWC, moved or averaged: zero padding, the mean over everything, and random flips.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <backend/cost.h>
 #include <backend/view.h>
-#include "engine/kernels/pooling_kernels.h"
 #include "engine/kernels/random_key.h"
 
 namespace lockstep::kernels {
@@ -40,16 +39,6 @@ __global__ void global_average_pooling_gradient(View<const float> dy, View<float
 inline Cost global_average_pooling_gradient_cost(std::int64_t batch, std::int64_t pixels, std::int64_t channels) {
   return global_average_pooling_cost(batch, pixels, channels);
 }
-
-// y = mean of each window; padding is not counted, as in TensorFlow.
-__global__ void average_pooling(PoolShape shape, View<const float> x, View<float> y);
-inline Cost average_pooling_cost(const PoolShape& s) {
-  return {pool_outputs(s) * s.pool_h * s.pool_w, 4 * (pool_inputs(s) + pool_outputs(s))};
-}
-
-// In gather form: each input sums over the windows that contain it.
-__global__ void average_pooling_gradient(PoolShape shape, View<const float> dy, View<float> dx);
-inline Cost average_pooling_gradient_cost(const PoolShape& s) { return average_pooling_cost(s); }
 
 // y = x, each sample mirrored or not by a draw of its own. Applied to a gradient it goes back the same way.
 __global__ void random_flip(RandomKey key, View<const float> x, View<float> y, std::int32_t height, std::int32_t width,

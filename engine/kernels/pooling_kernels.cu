@@ -1,22 +1,13 @@
-// Max pooling over windows of an NHWC image, forward and gradient.
+// Max and average pooling over windows of an NHWC image, forward and gradient.
 #include <cmath>
 
 #include <backend/kernel_support.h>
+#include "engine/kernels/pixel.h"
 #include "engine/kernels/pooling_kernels.h"
 
 namespace lockstep::kernels {
 
 namespace {
-
-struct Pixel {
-  std::int32_t n, y, x;
-};
-
-// Index of a pixel among batch x height x width.
-LOCKSTEP_HOST_DEVICE inline Pixel pixel_at(std::int64_t index, std::int32_t height, std::int32_t width) {
-  const auto row = static_cast<std::int32_t>(index / width);
-  return {row / height, row % height, static_cast<std::int32_t>(index - static_cast<std::int64_t>(row) * width)};
-}
 
 LOCKSTEP_HOST_DEVICE inline std::int32_t larger(std::int32_t a, std::int32_t b) { return a > b ? a : b; }
 LOCKSTEP_HOST_DEVICE inline std::int32_t smaller(std::int32_t a, std::int32_t b) { return a < b ? a : b; }
@@ -27,13 +18,23 @@ LOCKSTEP_HOST_DEVICE inline float max_or_nan(float m, float v) { return v > m ||
 // Is v the maximum m of its window? m is NaN only if some element is.
 LOCKSTEP_HOST_DEVICE inline bool is_maximum(float v, float m) { return v == m || v != v; }
 
+// The part of a window that lies inside the image.
 struct Window {
-  std::int32_t top, left, right;  // inside the image
+  std::int32_t top, bottom, left, right;
 };
-
 LOCKSTEP_HOST_DEVICE inline Window window_at(const PoolShape& s, std::int32_t oy, std::int32_t ox) {
+  const std::int32_t top = oy * s.stride_h - s.pad_top;
   const std::int32_t left = ox * s.stride_w - s.pad_left;
-  return {larger(oy * s.stride_h - s.pad_top, 0), larger(left, 0), smaller(left + s.pool_w, s.width)};
+  return {larger(top, 0), smaller(top + s.pool_h, s.height), larger(left, 0), smaller(left + s.pool_w, s.width)};
+}
+LOCKSTEP_HOST_DEVICE inline float pixels_of(const Window& w) { return static_cast<float>((w.bottom - w.top) * (w.right - w.left)); }
+
+// The windows that contain a pixel: oy * stride - pad <= iy < oy * stride - pad + pool.
+LOCKSTEP_HOST_DEVICE inline Window windows_with(const PoolShape& s, const Pixel& in) {
+  const std::int32_t py = in.y + s.pad_top;
+  const std::int32_t px = in.x + s.pad_left;
+  return {py < s.pool_h ? 0 : (py - s.pool_h) / s.stride_h + 1, smaller(py / s.stride_h + 1, s.out_height),
+          px < s.pool_w ? 0 : (px - s.pool_w) / s.stride_w + 1, smaller(px / s.stride_w + 1, s.out_width)};
 }
 
 // Calls f with each element of the window that comes before pixel `in`, in row-major order.
@@ -51,16 +52,12 @@ LOCKSTEP_HOST_DEVICE inline void each_before(const Window& window, const Pixel& 
 __global__ void max_pooling(PoolShape s, View<const float> x, View<float> y) {
   each_block(static_cast<std::int64_t>(s.batch) * s.out_height * s.out_width, [=](std::int64_t index) {
     const Pixel out = pixel_at(index, s.out_height, s.out_width);
-    const std::int32_t top = out.y * s.stride_h - s.pad_top;
-    const std::int32_t left = out.x * s.stride_w - s.pad_left;
-    const std::int32_t y1 = smaller(top + s.pool_h, s.height);
-    const std::int32_t x0 = larger(left, 0);
-    const std::int32_t x1 = smaller(left + s.pool_w, s.width);
+    const Window window = window_at(s, out.y, out.x);
     float* m = y.data + index * s.channels;
     each_thread(s.channels, [=](std::int64_t c) { m[c] = -INFINITY; });
-    for (std::int32_t iy = larger(top, 0); iy < y1; ++iy) {
-      for (std::int32_t ix = x0; ix < x1; ++ix) {
-        const float* v = x.data + ((static_cast<std::int64_t>(out.n) * s.height + iy) * s.width + ix) * s.channels;
+    for (std::int32_t iy = window.top; iy < window.bottom; ++iy) {
+      for (std::int32_t ix = window.left; ix < window.right; ++ix) {
+        const float* v = x.data + index_of({out.n, iy, ix}, s.height, s.width) * s.channels;
         each_thread(s.channels, [=](std::int64_t c) { m[c] = max_or_nan(m[c], v[c]); });
       }
     }
@@ -73,17 +70,11 @@ __global__ void max_pooling_gradient(PoolShape s, View<const float> x, View<cons
     const float* image = x.data + static_cast<std::int64_t>(in.n) * s.height * s.width * s.channels;
     const float* v = x.data + index * s.channels;
     float* d = dx.data + index * s.channels;
-    // Windows that contain this pixel: oy * stride - pad <= iy < oy * stride - pad + pool.
-    const std::int32_t py = in.y + s.pad_top;
-    const std::int32_t px = in.x + s.pad_left;
-    const std::int32_t oy0 = py < s.pool_h ? 0 : (py - s.pool_h) / s.stride_h + 1;
-    const std::int32_t ox0 = px < s.pool_w ? 0 : (px - s.pool_w) / s.stride_w + 1;
-    const std::int32_t oy1 = smaller(py / s.stride_h + 1, s.out_height);
-    const std::int32_t ox1 = smaller(px / s.stride_w + 1, s.out_width);
-    if (oy1 - oy0 == 1 && ox1 - ox0 == 1) {
+    const Window windows = windows_with(s, in);
+    if (windows.bottom - windows.top == 1 && windows.right - windows.left == 1) {
       // One window: d itself holds what is left of its gradient, and every pass over the channels is a simple one.
-      const Window window = window_at(s, oy0, ox0);
-      const std::int64_t at = ((static_cast<std::int64_t>(in.n) * s.out_height + oy0) * s.out_width + ox0) * s.channels;
+      const Window window = window_at(s, windows.top, windows.left);
+      const std::int64_t at = index_of({in.n, windows.top, windows.left}, s.out_height, s.out_width) * s.channels;
       const float* m = y.data + at;
       const float* g = dy.data + at;
       each_thread(s.channels, [=](std::int64_t c) { d[c] = is_maximum(v[c], m[c]) ? g[c] : 0.0F; });
@@ -94,9 +85,9 @@ __global__ void max_pooling_gradient(PoolShape s, View<const float> x, View<cons
     }
     each_thread(s.channels, [=](std::int64_t c) {
       float sum = 0;
-      for (std::int32_t oy = oy0; oy < oy1; ++oy) {
-        for (std::int32_t ox = ox0; ox < ox1; ++ox) {
-          const std::int64_t at = ((static_cast<std::int64_t>(in.n) * s.out_height + oy) * s.out_width + ox) * s.channels + c;
+      for (std::int32_t oy = windows.top; oy < windows.bottom; ++oy) {
+        for (std::int32_t ox = windows.left; ox < windows.right; ++ox) {
+          const std::int64_t at = index_of({in.n, oy, ox}, s.out_height, s.out_width) * s.channels + c;
           bool first = is_maximum(v[c], y[at]);
           if (first) {
             each_before(window_at(s, oy, ox), in, image, s.width, s.channels,
@@ -113,7 +104,7 @@ __global__ void max_pooling_gradient(PoolShape s, View<const float> x, View<cons
 __global__ void max_pooling_2x2(PoolShape s, View<const float> x, View<float> y) {
   each_block(static_cast<std::int64_t>(s.batch) * s.out_height * s.out_width, [=](std::int64_t index) {
     const Pixel out = pixel_at(index, s.out_height, s.out_width);
-    const float* v00 = x.data + ((static_cast<std::int64_t>(out.n) * s.height + 2 * out.y) * s.width + 2 * out.x) * s.channels;
+    const float* v00 = x.data + index_of({out.n, 2 * out.y, 2 * out.x}, s.height, s.width) * s.channels;
     const float* v01 = v00 + s.channels;
     const float* v10 = v00 + static_cast<std::int64_t>(s.width) * s.channels;
     const float* v11 = v10 + s.channels;
@@ -129,10 +120,10 @@ __global__ void max_pooling_gradient_2x2(PoolShape s, View<const float> x, View<
   each_block(static_cast<std::int64_t>(s.batch) * tiles_h * tiles_w, [=](std::int64_t index) {
     const Pixel tile = pixel_at(index, tiles_h, tiles_w);
     const std::int64_t below = static_cast<std::int64_t>(s.width) * s.channels;
-    const std::int64_t corner = ((static_cast<std::int64_t>(tile.n) * s.height + 2 * tile.y) * s.width + 2 * tile.x) * s.channels;
+    const std::int64_t corner = index_of({tile.n, 2 * tile.y, 2 * tile.x}, s.height, s.width) * s.channels;
     float* d00 = dx.data + corner;
     if (tile.y < s.out_height && tile.x < s.out_width) {
-      const std::int64_t window = ((static_cast<std::int64_t>(tile.n) * s.out_height + tile.y) * s.out_width + tile.x) * s.channels;
+      const std::int64_t window = index_of(tile, s.out_height, s.out_width) * s.channels;
       const float* m = y.data + window;
       const float* g = dy.data + window;
       const float* v00 = x.data + corner;
@@ -160,6 +151,39 @@ __global__ void max_pooling_gradient_2x2(PoolShape s, View<const float> x, View<
       for (std::int64_t row = 0; row < rows; ++row) {
         float* d = d00 + row * below;
         each_thread(right * s.channels, [=](std::int64_t i) { d[i] = 0; });
+      }
+    }
+  });
+}
+
+__global__ void average_pooling(PoolShape s, View<const float> x, View<float> y) {
+  each_block(static_cast<std::int64_t>(s.batch) * s.out_height * s.out_width, [=](std::int64_t index) {
+    const Pixel out = pixel_at(index, s.out_height, s.out_width);
+    const Window window = window_at(s, out.y, out.x);
+    const float n = pixels_of(window);
+    float* mean = y.data + index * s.channels;
+    each_thread(s.channels, [=](std::int64_t c) { mean[c] = 0; });
+    for (std::int32_t iy = window.top; iy < window.bottom; ++iy) {
+      for (std::int32_t ix = window.left; ix < window.right; ++ix) {
+        const float* v = x.data + index_of({out.n, iy, ix}, s.height, s.width) * s.channels;
+        each_thread(s.channels, [=](std::int64_t c) { mean[c] += v[c]; });
+      }
+    }
+    each_thread(s.channels, [=](std::int64_t c) { mean[c] /= n; });
+  });
+}
+
+__global__ void average_pooling_gradient(PoolShape s, View<const float> dy, View<float> dx) {
+  each_block(static_cast<std::int64_t>(s.batch) * s.height * s.width, [=](std::int64_t index) {
+    const Pixel in = pixel_at(index, s.height, s.width);
+    const Window windows = windows_with(s, in);
+    float* d = dx.data + index * s.channels;
+    each_thread(s.channels, [=](std::int64_t c) { d[c] = 0; });
+    for (std::int32_t oy = windows.top; oy < windows.bottom; ++oy) {
+      for (std::int32_t ox = windows.left; ox < windows.right; ++ox) {
+        const float n = pixels_of(window_at(s, oy, ox));
+        const float* from = dy.data + index_of({in.n, oy, ox}, s.out_height, s.out_width) * s.channels;
+        each_thread(s.channels, [=](std::int64_t c) { d[c] += from[c] / n; });
       }
     }
   });

@@ -1,6 +1,6 @@
-// Max pooling over windows of an NHWC image, forward and gradient.
+// Max and average pooling over windows of an NHWC image, forward and gradient.
 //
-// The gradient is in gather form: each input element looks at the windows that contain it, so every element has one writer and
+// Gradients are in gather form: each input element looks at the windows that contain it, so every element has one writer and
 // sums have one order. Of equal maxima the first in row-major order gets the gradient, as in TensorFlow; a NaN counts as a maximum.
 #pragma once
 
@@ -34,5 +34,14 @@ inline Cost max_pooling_2x2_cost(const PoolShape& s) { return max_pooling_cost(s
 
 __global__ void max_pooling_gradient_2x2(PoolShape shape, View<const float> x, View<const float> y, View<const float> dy, View<float> dx);
 inline Cost max_pooling_gradient_2x2_cost(const PoolShape& s) { return max_pooling_gradient_cost(s); }
+
+// y = mean of each window; padding is not counted, as in TensorFlow.
+__global__ void average_pooling(PoolShape shape, View<const float> x, View<float> y);
+inline Cost average_pooling_cost(const PoolShape& s) {
+  return {pool_outputs(s) * s.pool_h * s.pool_w, 4 * (pool_inputs(s) + pool_outputs(s))};
+}
+
+__global__ void average_pooling_gradient(PoolShape shape, View<const float> dy, View<float> dx);
+inline Cost average_pooling_gradient_cost(const PoolShape& s) { return average_pooling_cost(s); }
 
 }  // namespace lockstep::kernels

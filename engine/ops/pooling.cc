@@ -2,7 +2,6 @@
 #include "engine/ops/pooling.h"
 
 #include "engine/device/launch.h"
-#include "engine/kernels/image_kernels.h"
 #include "engine/kernels/pooling_kernels.h"
 #include "engine/ops/op_check.h"
 

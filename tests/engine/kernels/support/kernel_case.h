@@ -19,6 +19,7 @@
 #include "engine/device/check.h"
 #include "engine/device/launch.h"
 #include "engine/device/stream.h"
+#include "engine/kernels/random_key.h"
 
 namespace lockstep::testing {
 
@@ -131,6 +132,7 @@ std::vector<KernelCase> convolution_pooling_cases();
 std::vector<KernelCase> depthwise_cases();
 std::vector<KernelCase> batch_norm_cases();
 std::vector<KernelCase> image_cases();
+std::vector<KernelCase> pointwise_cases();
 std::vector<KernelCase> sequence_cases();
 std::vector<KernelCase> dense_loss_cases();
 
@@ -148,6 +150,11 @@ inline std::vector<float> coarse(Random& random, std::int64_t n) {
   std::vector<float> values(static_cast<std::size_t>(n));
   for (float& value : values) value = static_cast<float>(between(random, -2, 2));
   return values;
+}
+
+inline kernels::RandomKey any_key(Random& random) {
+  return {static_cast<std::uint64_t>(between(random, 0, 1000)), static_cast<std::uint64_t>(between(random, 0, 1000)),
+          between(random, 0, 1000), static_cast<std::uint32_t>(between(random, 0, 1000))};
 }
 
 inline bool same(float actual, double expected, double tolerance) {

@@ -1,4 +1,4 @@
-// Max pooling: the reference goes over windows and scatters, the kernels go over inputs and gather.
+// Pooling: the reference goes over windows and scatters, the kernels go over inputs and gather.
 #include "engine/kernels/pooling_kernels.h"
 
 #include "tests/engine/kernels/support/kernel_case.h"
@@ -114,13 +114,62 @@ KernelCase gradient_case(const char* name, Kernel kernel, CostOf cost, bool two_
           }};
 }
 
+// f(input element, output element, share of it)
+template <typename Function>
+void each_share(const PoolShape& s, Function f) {
+  for (int n = 0; n < s.batch; ++n)
+    for (int oy = 0; oy < s.out_height; ++oy)
+      for (int ox = 0; ox < s.out_width; ++ox) {
+        std::vector<int> pixels;
+        for (int y = oy * s.stride_h - s.pad_top; y < oy * s.stride_h - s.pad_top + s.pool_h; ++y)
+          for (int x = ox * s.stride_w - s.pad_left; x < ox * s.stride_w - s.pad_left + s.pool_w; ++x)
+            if (y >= 0 && y < s.height && x >= 0 && x < s.width) pixels.push_back((n * s.height + y) * s.width + x);
+        for (const int p : pixels)
+          for (int c = 0; c < s.channels; ++c)
+            f(static_cast<std::size_t>(p * s.channels + c),
+              static_cast<std::size_t>(((n * s.out_height + oy) * s.out_width + ox) * s.channels + c),
+              1.0 / static_cast<double>(pixels.size()));
+      }
+}
+
+void average(Random& random, KernelInstance& instance) {
+  const PoolShape s = any_pool(random, false);
+  const auto x = instance.input(normal(random, static_cast<std::int64_t>(kernels::pool_inputs(s))));
+  const auto y = instance.output<float>(static_cast<std::int64_t>(kernels::pool_outputs(s)));
+  instance.start = [=](const Stream& stream, Grid g) {
+    launch(stream, "average_pooling", kernels::average_pooling_cost(s), g, kernels::average_pooling, s, x.read(), y.write());
+  };
+  instance.check = [=] {
+    std::vector<double> expected(y.initial().size());
+    each_share(s, [&](std::size_t in, std::size_t out, double share) { expected[out] += share * x.initial()[in]; });
+    expect_close(y.now(), expected, 1e-6);
+  };
+}
+
+void average_gradient(Random& random, KernelInstance& instance) {
+  const PoolShape s = any_pool(random, false);
+  const auto dy = instance.input(normal(random, static_cast<std::int64_t>(kernels::pool_outputs(s))));
+  const auto dx = instance.output<float>(static_cast<std::int64_t>(kernels::pool_inputs(s)));
+  instance.start = [=](const Stream& stream, Grid g) {
+    launch(stream, "average_pooling_gradient", kernels::average_pooling_gradient_cost(s), g, kernels::average_pooling_gradient, s,
+           dy.read(), dx.write());
+  };
+  instance.check = [=] {
+    std::vector<double> expected(dx.initial().size());
+    each_share(s, [&](std::size_t in, std::size_t out, double share) { expected[in] += share * dy.initial()[out]; });
+    expect_close(dx.now(), expected, 1e-6);
+  };
+}
+
 }  // namespace
 
 std::vector<KernelCase> pooling_cases() {
   return {forward_case("max_pooling", kernels::max_pooling, kernels::max_pooling_cost, false),
           forward_case("max_pooling_2x2", kernels::max_pooling_2x2, kernels::max_pooling_2x2_cost, true),
           gradient_case("max_pooling_gradient", kernels::max_pooling_gradient, kernels::max_pooling_gradient_cost, false),
-          gradient_case("max_pooling_gradient_2x2", kernels::max_pooling_gradient_2x2, kernels::max_pooling_gradient_2x2_cost, true)};
+          gradient_case("max_pooling_gradient_2x2", kernels::max_pooling_gradient_2x2, kernels::max_pooling_gradient_2x2_cost, true),
+          {"average_pooling", average},
+          {"average_pooling_gradient", average_gradient}};
 }
 
 }  // namespace lockstep::testing
