@@ -11,7 +11,6 @@ namespace {
 
 using testing::count_to;
 using testing::elements;
-using testing::error_of;
 using testing::numbered;
 using testing::order;
 

@@ -88,7 +88,7 @@ TEST(DrawnDigits, CanBeToldApartByTheirNeighbours) {
 }
 
 TEST(DrawnDigits, RefuseToBeNone) {
-  EXPECT_NE(testing::error_of([] { draw_digits(0, 1); }), "");
+  EXPECT_NE(error_of([] { draw_digits(0, 1); }), "");
 }
 
 }  // namespace

@@ -9,7 +9,6 @@ namespace lockstep {
 namespace {
 
 using testing::Bytes;
-using testing::error_of;
 using testing::gzip;
 using testing::idx_bytes;
 using testing::TempFolder;

@@ -15,7 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::Bytes;
 using testing::Environment;
-using testing::error_of;
 using testing::TempFolder;
 using testing::write_tiny_keras_mnist;
 using testing::write_tiny_mnist;

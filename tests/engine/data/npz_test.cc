@@ -10,7 +10,6 @@ namespace {
 
 using namespace std::string_literals;
 using testing::Bytes;
-using testing::error_of;
 using testing::npy_bytes;
 using testing::raw;
 using testing::TempFolder;

@@ -11,7 +11,6 @@ namespace lockstep {
 namespace {
 
 using namespace std::string_literals;
-using testing::error_of;
 using testing::pickled;
 
 const Sequences kLists = {{1, 2, 300}, {}, {70000}, {5, -1, 255, 256}};

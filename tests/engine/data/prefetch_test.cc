@@ -64,8 +64,8 @@ TEST(Prefetch, CarriesAnExceptionOverAfterTheElementsBeforeIt) {
     ASSERT_TRUE(iterator->next(batch));
     EXPECT_EQ(batch.y.data<std::int32_t>()[0], i);
   }
-  EXPECT_EQ(testing::error_of([&] { iterator->next(batch); }), "sample 5 is spoilt");
-  EXPECT_EQ(testing::error_of([&] { iterator->next(batch); }), "sample 5 is spoilt") << "and stays that way";
+  EXPECT_EQ(error_of([&] { iterator->next(batch); }), "sample 5 is spoilt");
+  EXPECT_EQ(error_of([&] { iterator->next(batch); }), "sample 5 is spoilt") << "and stays that way";
 }
 
 TEST(Prefetch, StopsWhenTheIteratorIsDroppedEarly) {

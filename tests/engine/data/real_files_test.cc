@@ -102,7 +102,7 @@ TEST_F(RealFiles, PicklesAreRefused) {
   if (IsSkipped()) return;
   Npz npz = Npz::open(path);
   EXPECT_EQ(npz.array("y").as<std::int64_t>().size(), 11228U);
-  EXPECT_NE(testing::error_of([&] { npz.array("x"); }).find("array `x`: holds Python objects (a pickle)"), std::string::npos);
+  EXPECT_NE(error_of([&] { npz.array("x"); }).find("array `x`: holds Python objects (a pickle)"), std::string::npos);
 }
 
 TEST(RecordedNumbers, AreReadWhole) {

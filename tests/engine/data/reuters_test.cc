@@ -13,7 +13,6 @@ namespace lockstep {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::error_of;
 
 // numpy.random.RandomState(113): arange(10) shuffled, as numpy gives it.
 TEST(LegacyRandom, ShufflesAsNumpyDoes) {

@@ -91,7 +91,7 @@ TEST(Shuffle, OfBatchesKeepsBatchesWhole) {
 }
 
 TEST(Shuffle, RefusesAnEmptyBuffer) {
-  EXPECT_NE(testing::error_of([] { numbered(3).shuffle(0); }).find("at least 1"), std::string::npos);
+  EXPECT_NE(error_of([] { numbered(3).shuffle(0); }).find("at least 1"), std::string::npos);
 }
 
 }  // namespace

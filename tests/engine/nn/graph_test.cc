@@ -6,6 +6,7 @@
 #include "engine/nn/summary.h"
 #include "lockstep/error.h"
 #include "tests/engine/nn/support/runner.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep::test {
 namespace {
@@ -13,15 +14,6 @@ namespace {
 std::vector<Layer> mnist() { return {Conv2D(32, 3, "relu"), MaxPooling2D(2), Flatten(), Dense(128, "relu"), Dense(10)}; }
 
 Graph chain(const std::vector<Layer>& layers, const Shape& sample = {}) { return Graph::chain(impls(layers), sample); }
-
-std::string error_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::vector<std::string> names(const Graph& graph) {
   std::vector<std::string> found;

@@ -10,6 +10,7 @@
 #include "lockstep/error.h"
 #include "tests/engine/nn/support/reference.h"
 #include "tests/engine/nn/support/runner.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep::test {
 namespace {
@@ -425,21 +426,13 @@ TEST(Functional, LayersStandInKerasOrderAndKnowTheirInputs) {
 
 TEST(Functional, WhatDoesNotFitIsSaidWhenALayerIsCalled) {
   const KerasTensor x = Input({4, 4, 3}), other = Input({4, 4, 3});
-  const auto sentence = [](const std::function<void()>& act) {
-    try {
-      act();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
-  EXPECT_NE(sentence([&] { Add()({x, Conv2D(5, 1)(x)}); }).find("(4, 4, 3)"), std::string::npos);
-  EXPECT_NE(sentence([&] { Conv2D(5, 9).name("big")(x); }).find("\"big\""), std::string::npos);
-  EXPECT_NE(sentence([&] { functional_nodes(x, Flatten()(other)); }).find("was not given"), std::string::npos);
-  EXPECT_NE(sentence([&] { functional_nodes(Flatten()(x), Flatten()(x)); }).find("must be an Input"), std::string::npos);
+  EXPECT_NE(error_of([&] { Add()({x, Conv2D(5, 1)(x)}); }).find("(4, 4, 3)"), std::string::npos);
+  EXPECT_NE(error_of([&] { Conv2D(5, 9).name("big")(x); }).find("\"big\""), std::string::npos);
+  EXPECT_NE(error_of([&] { functional_nodes(x, Flatten()(other)); }).find("was not given"), std::string::npos);
+  EXPECT_NE(error_of([&] { functional_nodes(Flatten()(x), Flatten()(x)); }).find("must be an Input"), std::string::npos);
   const Dense shared(3);
   const KerasTensor flat = Flatten()(x);
-  EXPECT_NE(sentence([&] {
+  EXPECT_NE(error_of([&] {
               Graph::build(functional_nodes(x, Add()({shared(flat), shared(flat)})), Shape{4, 4, 3});
             }).find("stands twice"),
             std::string::npos);

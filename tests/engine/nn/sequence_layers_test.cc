@@ -8,20 +8,12 @@
 #include "engine/nn/embedding.h"
 #include "lockstep/error.h"
 #include "tests/engine/nn/support/runner.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep::test {
 namespace {
 
 Shape image(const Shape& sequence) { return Shape{1, sequence[0], sequence[1]}; }
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(Embedding, LooksUpRowsAndSumsTheirGradients) {
   std::mt19937 random(5);
@@ -73,10 +65,10 @@ TEST(Embedding, StartsAsKerasDoes) {
 
 TEST(Embedding, NumbersOutsideTheTableAreNamed) {
   const EmbeddingImpl layer(10, 2);
-  const std::string sentence = refusal([&] { layer.check_samples(Array(Shape{2, 3}, std::vector<std::int32_t>{0, 9, 1, 2, 10, 3})); });
+  const std::string sentence = error_of([&] { layer.check_samples(Array(Shape{2, 3}, std::vector<std::int32_t>{0, 9, 1, 2, 10, 3})); });
   EXPECT_NE(sentence.find("sample 1 holds the number 10"), std::string::npos) << sentence;
-  EXPECT_NE(refusal([&] { layer.check_samples(Array(Shape{1, 1}, std::vector<std::int32_t>{-1})); }), "");
-  EXPECT_EQ(refusal([&] { layer.check_samples(Array(Shape{1, 2}, std::vector<std::int32_t>{0, 9})); }), "");
+  EXPECT_NE(error_of([&] { layer.check_samples(Array(Shape{1, 1}, std::vector<std::int32_t>{-1})); }), "");
+  EXPECT_EQ(error_of([&] { layer.check_samples(Array(Shape{1, 2}, std::vector<std::int32_t>{0, 9})); }), "");
 }
 
 // Both models get the same weights, input and upstream gradient; everything that comes out must be the same bits.
@@ -134,10 +126,10 @@ TEST(SequenceLayers, KnowTheirShapesNamesAndRefusals) {
   EXPECT_EQ(graph.layout().specs()[1].shape, Shape({5, 7, 64}));
   EXPECT_EQ(graph.nodes()[2].layer->name(), "max_pooling1d");
   EXPECT_EQ(graph.input_type(), DType::int32);
-  EXPECT_NE(refusal([] { Graph::chain(impls({Conv1D(3, 5)}), Shape{4, 2}); }).find("Conv1D"), std::string::npos);
-  EXPECT_NE(refusal([] { Graph::chain(impls({Conv1D(3, 5)}), Shape{28, 28, 1}); }).find("(steps, channels)"), std::string::npos);
-  EXPECT_NE(refusal([] { Graph::chain(impls({MaxPooling1D(5)}), Shape{4, 2}); }).find("MaxPooling1D"), std::string::npos);
-  EXPECT_NE(refusal([] { Graph::chain(impls({Embedding(0, 5)}), Shape{4}); }), "");
+  EXPECT_NE(error_of([] { Graph::chain(impls({Conv1D(3, 5)}), Shape{4, 2}); }).find("Conv1D"), std::string::npos);
+  EXPECT_NE(error_of([] { Graph::chain(impls({Conv1D(3, 5)}), Shape{28, 28, 1}); }).find("(steps, channels)"), std::string::npos);
+  EXPECT_NE(error_of([] { Graph::chain(impls({MaxPooling1D(5)}), Shape{4, 2}); }).find("MaxPooling1D"), std::string::npos);
+  EXPECT_NE(error_of([] { Graph::chain(impls({Embedding(0, 5)}), Shape{4}); }), "");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "lockstep/lockstep.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep {
 namespace {
@@ -82,15 +83,6 @@ class Backups : public ::testing::Test {
   static FitOptions options() { return FitOptions().epochs(kEpochs).verbose(Verbose::silent); }
   BackupAndRestore backup() const { return BackupAndRestore(folder_.string()); }
   bool left() const { return BackupAndRestore::has_backup(folder_.string()); }
-  std::string error_of(const std::function<void()>& action) const {
-    try {
-      action();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  }
-
   void write_pointer(const std::string& text) const {
     fs::create_directories(folder_);
     std::ofstream(folder_ / "training.json") << text;

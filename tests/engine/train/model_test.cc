@@ -7,6 +7,7 @@
 #include <random>
 
 #include "lockstep/lockstep.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep {
 namespace {
@@ -33,15 +34,6 @@ Sequential make_model(std::uint64_t seed = 7) {
   model.set_seed(seed);
   model.compile(Adam(1e-2F), SparseCategoricalCrossentropy().from_logits(), {"accuracy"});
   return model;
-}
-
-std::string message(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Model, FitOnArraysLearnsAndKeepsHistory) {
@@ -162,20 +154,20 @@ TEST(Model, WeightsGoOutAndComeBack) {
 TEST(Model, ADatasetMustBeBatched) {
   const Toy toy = make_toy(16);
   Sequential model = make_model();
-  EXPECT_NE(message([&] { model.fit(Dataset::from_arrays(toy.x, toy.y)); }).find("not batched"), std::string::npos);
+  EXPECT_NE(error_of([&] { model.fit(Dataset::from_arrays(toy.x, toy.y)); }).find("not batched"), std::string::npos);
 }
 
 TEST(Model, WrongInputIsASentence) {
   const Toy toy = make_toy(16);
   Sequential model = make_model();
   model.build({9, 9, 1});
-  EXPECT_NE(message([&] { model.predict(Array(Shape{4, 8, 8, 1})); }).find("(9, 9, 1)"), std::string::npos);
-  EXPECT_NE(message([&] { model.train_on_batch(toy.x, toy.y.slice(0, 8)); }).find("16 samples"), std::string::npos);
+  EXPECT_NE(error_of([&] { model.predict(Array(Shape{4, 8, 8, 1})); }).find("(9, 9, 1)"), std::string::npos);
+  EXPECT_NE(error_of([&] { model.train_on_batch(toy.x, toy.y.slice(0, 8)); }).find("16 samples"), std::string::npos);
   Array bad = toy.y.clone();
   bad.data<std::int32_t>()[3] = 17;
-  EXPECT_NE(message([&] { model.train_on_batch(toy.x, bad); }).find("17"), std::string::npos);
+  EXPECT_NE(error_of([&] { model.train_on_batch(toy.x, bad); }).find("17"), std::string::npos);
   Sequential uncompiled({Flatten(), Dense(3)});
-  EXPECT_NE(message([&] { uncompiled.fit(toy.x, toy.y); }).find("compile"), std::string::npos);
+  EXPECT_NE(error_of([&] { uncompiled.fit(toy.x, toy.y); }).find("compile"), std::string::npos);
 }
 
 TEST(Model, ACallbackCanStopTraining) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "lockstep/lockstep.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep {
 namespace {
@@ -38,14 +39,6 @@ class Scopes : public ::testing::Test {
             {"evaluate", [this](Model& model) { model.evaluate(x_, y_); }},
             {"predict", [this](Model& model) { model.predict(x_); }},
             {"train_on_batch", [this](Model& model) { model.train_on_batch(x_, y_); }}};
-  }
-  static std::string error_of(const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
   }
   void expect_refused_in(const Strategy& scope, Model& model) const {
     for (const auto& [name, use] : uses()) {

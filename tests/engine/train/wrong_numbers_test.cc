@@ -8,18 +8,11 @@
 
 #include "lockstep/lockstep.h"
 #include "simulator/logical/gpu_registry.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep {
 namespace {
 
-std::string message(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 void expect_says(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << "in: " << text << "\nthere should be: " << part;
 }
@@ -56,7 +49,7 @@ TEST_F(WrongNumbers, ALayerThatOverflowsIsNamedWithStepAndReplicaAndTheWeightsSt
     if (weight.name == "second/kernel")
       for (std::int64_t i = 0; i < weight.values.size(); ++i) weight.values.data<float>()[i] = i % 2 == 0 ? 3e38F : -3e38F;
   model.set_weights(weights);
-  const std::string text = message([&] { model.train_on_batch(samples(5), labels(5)); });
+  const std::string text = error_of([&] { model.train_on_batch(samples(5), labels(5)); });
   expect_says(text, "at step 2 (replica ");
   expect_says(text, "the first layer whose output is not finite is Dense \"second\"");
   expect_says(text, "of the batch");
@@ -74,20 +67,20 @@ TEST_F(WrongNumbers, ALayerThatOverflowsIsNamedWithStepAndReplicaAndTheWeightsSt
     if (weight.name == "second/kernel")
       for (std::int64_t i = 0; i < weight.values.size(); ++i) weight.values.data<float>()[i] = 0.5F;
   model.set_weights(weights);
-  EXPECT_EQ(message([&] { model.train_on_batch(samples(5), labels(5)); }), "no error");
+  EXPECT_EQ(error_of([&] { model.train_on_batch(samples(5), labels(5)); }), "");
 }
 
 TEST_F(WrongNumbers, ASampleOrAVariableThatIsNotFiniteIsNamed) {
   Model model = make(2);
   Array x = samples(7);
   x.data<float>()[2 * 5 + 1] = std::numeric_limits<float>::quiet_NaN();
-  expect_says(message([&] { model.train_on_batch(x, labels(7)); }), "x holds NaN in sample 5 of the batch");
+  expect_says(error_of([&] { model.train_on_batch(x, labels(7)); }), "x holds NaN in sample 5 of the batch");
 
   std::vector<NamedArray> weights = model.get_weights();
   for (NamedArray& weight : weights)
     if (weight.name == "first/bias") weight.values.data<float>()[1] = std::numeric_limits<float>::infinity();
   model.set_weights(weights);
-  expect_says(message([&] { model.fit(samples(8), labels(8), FitOptions().verbose(Verbose::silent)); }),
+  expect_says(error_of([&] { model.fit(samples(8), labels(8), FitOptions().verbose(Verbose::silent)); }),
               "the variable first/bias holds infinity since an earlier step");
 }
 
@@ -95,7 +88,7 @@ TEST_F(WrongNumbers, DivergingTrainingEndsInASentence) {
   Sequential model({Dense(1).name("line")});
   model.compile(SGD(1e6F), "mse");
   const Array x(Shape{4, 1}, std::vector<float>{1, 2, 3, 4}), y(Shape{4, 1}, std::vector<float>{2, 4, 6, 8});
-  const std::string text = message([&] { model.fit(x, y, FitOptions().epochs(100).verbose(Verbose::silent)); });
+  const std::string text = error_of([&] { model.fit(x, y, FitOptions().epochs(100).verbose(Verbose::silent)); });
   EXPECT_TRUE(std::regex_search(text, std::regex("^The loss is (infinity|NaN) at step [0-9]+ "))) << text;
   expect_says(text, "smaller learning rate");
 }
@@ -104,9 +97,9 @@ TEST_F(WrongNumbers, LabelsAndShapesNameWhatIsWrong) {
   Model model = make(1);
   Array wrong = labels(3);
   wrong.data<std::int32_t>()[2] = 3;
-  expect_says(message([&] { model.train_on_batch(samples(3), wrong); }), "Label 3 of sample 2 is outside 0 ... 2");
-  expect_says(message([&] { model.train_on_batch(Array(Shape{3, 4}), labels(3)); }), "(2,)");
-  expect_says(message([] {
+  expect_says(error_of([&] { model.train_on_batch(samples(3), wrong); }), "Label 3 of sample 2 is outside 0 ... 2");
+  expect_says(error_of([&] { model.train_on_batch(Array(Shape{3, 4}), labels(3)); }), "(2,)");
+  expect_says(error_of([] {
                 Sequential({Flatten().input_shape({4, 4, 1}), Conv2D(3, 3).name("c")});
               }),
               "Conv2D \"c\": got samples of shape (16,)");
@@ -124,7 +117,7 @@ TEST_F(WrongNumbers, OutOfMemoryNamesAskerHoldersAndTheBatchThatFits) {
   const Strategy strategy = OneDeviceStrategy(split_gpu(0, {16, 16}).front());
   Model model = make_wide(strategy);
   const auto large = batch(8000);
-  const std::string text = message([&] { model.train_on_batch(large.first, large.second); });
+  const std::string text = error_of([&] { model.train_on_batch(large.first, large.second); });
   expect_says(text, "replica 0: activations asked for");
   expect_says(text, "largest first:");
   expect_says(text, "replica 0: gradients");
@@ -133,8 +126,8 @@ TEST_F(WrongNumbers, OutOfMemoryNamesAskerHoldersAndTheBatchThatFits) {
   const std::int64_t fits = std::stoll(found[1]);
   EXPECT_GT(fits, 500);
   const auto largest = batch(fits), more = batch(fits + 32);
-  EXPECT_EQ(message([&] { model.train_on_batch(largest.first, largest.second); }), "no error");
-  EXPECT_NE(message([&] { model.train_on_batch(more.first, more.second); }), "no error");
+  EXPECT_EQ(error_of([&] { model.train_on_batch(largest.first, largest.second); }), "");
+  EXPECT_NE(error_of([&] { model.train_on_batch(more.first, more.second); }), "");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lockstep/dataset.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep::testing {
 
@@ -60,14 +61,4 @@ void write_tiny_mnist(const TempFolder& folder, const std::string& below, unsign
 void write_tiny_keras_mnist(const TempFolder& folder, const std::string& below, unsigned char mark);
 
 // The sentence of the lockstep::Error that `function` throws; empty when it throws none. Any other exception passes.
-template <typename Function>
-std::string error_of(Function&& function) {
-  try {
-    std::forward<Function>(function)();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
-}
-
 }  // namespace lockstep::testing

@@ -16,6 +16,7 @@
 #include "tests/engine/distribute/collectives/support/reduction_bench.h"
 #include "tests/engine/distribute/support/gpus.h"
 #include "tests/engine/distribute/support/model.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep {
 namespace {
@@ -133,16 +134,8 @@ TEST(OneCopy, HasNothingToCompare) {
   Trained run(small_graph(), 3, "one-copy");
   EXPECT_EQ(run.step.checksums().size(), 1U);
   EXPECT_EQ(Trained(small_graph(), 3, "one-device").step.checksums().size(), 3U);
-  const auto refusal = [](const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string("was accepted");
-  };
   for (const std::string& text :
-       {refusal([&] { run.step.set_check_mirrored(true); }), refusal([] { const Trained checked(small_graph(), 3, "one-copy", true); })})
+       {error_of([&] { run.step.set_check_mirrored(true); }), error_of([] { const Trained checked(small_graph(), 3, "one-copy", true); })})
     EXPECT_NE(text.find("one shared copy: nothing to compare"), std::string::npos) << text;
   EXPECT_TRUE(run.step.one_copy());
   run.step.set_check_mirrored(false);

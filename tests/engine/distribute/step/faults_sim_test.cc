@@ -12,6 +12,7 @@
 #include "simulator/gpu/runtime/faults.h"
 #include "tests/engine/distribute/support/gpus.h"
 #include "tests/engine/distribute/support/model.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep {
 namespace {
@@ -51,15 +52,6 @@ class Faults : public ::testing::TestWithParam<std::string> {
   };
 };
 
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 std::string phase_in(const std::string& text) {
   for (const char* phase : {"replicate", "shard", "local gradients", "all-reduce", "update", "barrier"}) {
     if (text.find(std::string("phase ") + phase) != std::string::npos) return phase;
@@ -85,7 +77,7 @@ TEST_P(Faults, EveryCallOfAStepOnEveryReplicaIsNamedAndNothingIsLeft) {
       for (std::uint64_t k = 1; k <= calls; ++k) {
         Run run(GetParam());
         sim::arm_faults(call + ":" + std::to_string(k) + device);
-        const std::string text = message_of([&] { run.train(); });
+        const std::string text = error_of([&] { run.train(); });
         const bool fired = sim::armed_faults().at(0).fired > 0;
         sim::reset_faults();
         sim::clear_device_errors();  // an operation that failed leaves its card unusable, as a real one
@@ -119,7 +111,7 @@ TEST_P(Faults, AReplicaThatNeverArrivesIsNamedWhenTheDeadlinePasses) {
       Run run(GetParam(), 1.0);  // a healthy step takes a hundredth of it, also on a busy machine
       run.train();
       sim::arm_faults("operation:" + std::to_string(k) + ":hang" + device);
-      const std::string text = message_of([&] { run.train(); });
+      const std::string text = error_of([&] { run.train(); });
       EXPECT_NE(text.find("replica " + std::to_string(replica)), std::string::npos) << "operation " << k << ": " << text;
       EXPECT_NE(text.find("deadline"), std::string::npos) << "operation " << k << ": " << text;
       EXPECT_NE(phase_in(text), "none") << text;
@@ -140,10 +132,10 @@ TEST(FaultsOfAStep, AnUpdateThatFailedLeavesAModelThatSaysSo) {
     Faults::Run next("ring");
     next.train();
     sim::arm_faults("launch:" + std::to_string(k) + ":device=1");
-    const std::string text = message_of([&] { next.train(); });
+    const std::string text = error_of([&] { next.train(); });
     sim::reset_faults();
     if (text.find("replica 1, phase update") == std::string::npos) continue;
-    EXPECT_NE(message_of([&] { next.train(); }).find("can't go on"), std::string::npos) << "replicas that may differ were trained on";
+    EXPECT_NE(error_of([&] { next.train(); }).find("can't go on"), std::string::npos) << "replicas that may differ were trained on";
     return;
   }
   FAIL() << "no launch of the update was found";
@@ -165,7 +157,7 @@ TEST(FaultsOfAStep, ReplicasThatShareACopyNameOneOfThemAndNothingIsLeft) {
     for (std::uint64_t k = 1; k <= calls; ++k) {
       Faults::Run run("one-copy");
       sim::arm_faults(call + ":" + std::to_string(k));
-      const std::string text = message_of([&] { run.train(); });
+      const std::string text = error_of([&] { run.train(); });
       const bool fired = sim::armed_faults().at(0).fired > 0;
       sim::reset_faults();
       sim::clear_device_errors();

@@ -9,6 +9,7 @@
 #include "lockstep/error.h"
 #include "lockstep/strategy.h"
 #include "tests/engine/distribute/support/gpus.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep {
 namespace {
@@ -20,15 +21,6 @@ MirroredStrategy three() {
 }
 
 Array row(const std::vector<float>& values) { return {Shape{static_cast<std::int64_t>(values.size())}, values}; }
-
-std::string message(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Run, CallsTheFunctionOnEveryReplicaAtOnce) {
   const MirroredStrategy strategy = three();
@@ -72,7 +64,7 @@ TEST(Run, AllReduceGivesEveryReplicaTheSameSum) {
 TEST(Run, AReplicaThatThrowsEndsAllAndIsNamed) {
   const MirroredStrategy strategy = three();
   for (int failing = 0; failing < 3; ++failing) {
-    const std::string text = message([&] {
+    const std::string text = error_of([&] {
       strategy.run([&](ReplicaContext& context) {
         if (context.replica_id_in_sync_group() == failing) throw Error("no more");
         context.all_reduce(ReduceOp::sum, 1.0);  // the others wait here and must not wait for ever
@@ -85,7 +77,7 @@ TEST(Run, AReplicaThatThrowsEndsAllAndIsNamed) {
 
 TEST(Run, CantBeNested) {
   const MirroredStrategy strategy = three();
-  EXPECT_NE(message([&] { strategy.run([&] { strategy.run([] {}); }); }).find("inside a function that run started"), std::string::npos);
+  EXPECT_NE(error_of([&] { strategy.run([&] { strategy.run([] {}); }); }).find("inside a function that run started"), std::string::npos);
 }
 
 TEST(Reduce, AddsNumbersAndArraysInTheOrderOfReplicas) {
@@ -95,11 +87,11 @@ TEST(Reduce, AddsNumbersAndArraysInTheOrderOfReplicas) {
   const Array sum = strategy.reduce(ReduceOp::sum, PerReplica<Array>({row({1, 2}), row({3, 4}), row({5, 6})}));
   EXPECT_EQ(sum.data<float>()[0], 9);
   EXPECT_EQ(sum.data<float>()[1], 12);
-  EXPECT_NE(message([&] {
+  EXPECT_NE(error_of([&] {
               strategy.reduce(ReduceOp::sum, PerReplica<double>({1, 2}));
             }).find("2 values were given for 3 replicas"),
             std::string::npos);
-  EXPECT_NE(message([&] {
+  EXPECT_NE(error_of([&] {
               strategy.reduce(ReduceOp::sum, PerReplica<Array>({row({1}), row({3, 4}), row({5})}));
             }).find("axis"),
             std::string::npos);
@@ -120,7 +112,7 @@ TEST(Gather, PutsArraysBehindOneAnotherAlongAnyAxis) {
   EXPECT_EQ(std::vector<float>(wide.data<float>(), wide.data<float>() + 8), (std::vector<float>{1, 2, 5, 5, 3, 4, 6, 6}));
   const Array tall = strategy.gather(PerReplica<Array>({a, a, a}));
   EXPECT_EQ(tall.shape(), (Shape{6, 2}));
-  EXPECT_NE(message([&] { strategy.gather(PerReplica<Array>({a, b, b})); }).find("differ in more than axis 0"), std::string::npos);
+  EXPECT_NE(error_of([&] { strategy.gather(PerReplica<Array>({a, b, b})); }).find("differ in more than axis 0"), std::string::npos);
 }
 
 Dataset numbers(std::int64_t n) {
@@ -148,7 +140,7 @@ TEST(Distribute, CutsEveryGlobalBatchWithoutLosingASample) {
   std::vector<int> all(20);
   std::iota(all.begin(), all.end(), 0);
   EXPECT_EQ(seen, all);
-  EXPECT_NE(message([&] { strategy.distribute(numbers(4)); }).find("not batched"), std::string::npos);
+  EXPECT_NE(error_of([&] { strategy.distribute(numbers(4)); }).find("not batched"), std::string::npos);
 }
 
 TEST(Distribute, CutsWeightsWithTheirSamples) {
@@ -167,7 +159,7 @@ TEST(Distribute, FromAFunctionGivesReplicasBatchesInTurn) {
   const MirroredStrategy strategy = three();
   const DistributedDataset distributed = strategy.distribute_from_function([](const InputContext& context) {
     EXPECT_EQ(context.num_replicas_in_sync, 3);
-    EXPECT_EQ(message([&] { context.get_per_replica_batch_size(7); }), "A global batch of 7 can't be divided evenly by 3 replicas.");
+    EXPECT_EQ(error_of([&] { context.get_per_replica_batch_size(7); }), "A global batch of 7 can't be divided evenly by 3 replicas.");
     return numbers(10).batch(context.get_per_replica_batch_size(6));
   });
   EXPECT_EQ(distributed.cardinality(), 2);

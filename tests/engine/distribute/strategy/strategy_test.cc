@@ -7,18 +7,10 @@
 
 #include "lockstep/error.h"
 #include "tests/engine/distribute/support/gpus.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep {
 namespace {
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(Strategy, MirroredOnNamedGpus) {
   if (list_gpus().size() < 2) GTEST_SKIP() << "fewer cards here";
@@ -30,21 +22,24 @@ TEST(Strategy, MirroredOnNamedGpus) {
 }
 
 TEST(Strategy, AGpuGivenTwiceIsRefused) {
-  EXPECT_NE(refusal([] { const MirroredStrategy strategy(std::vector<std::string>{"/gpu:0", "gpu:0"}); }).find("twice"), std::string::npos);
+  EXPECT_NE(error_of([] {
+              const MirroredStrategy strategy(std::vector<std::string>{"/gpu:0", "gpu:0"});
+            }).find("twice"),
+            std::string::npos);
 }
 
 TEST(Strategy, AnUnknownGpuIsRefusedWithTheOnesThereAre) {
-  EXPECT_NE(refusal([] { const MirroredStrategy strategy({"/gpu:0", "/gpu:99"}); }).find("99"), std::string::npos);
+  EXPECT_NE(error_of([] { const MirroredStrategy strategy({"/gpu:0", "/gpu:99"}); }).find("99"), std::string::npos);
   GpuId unknown;
   unknown.physical = 99;
-  const std::string text = refusal([&] { const MirroredStrategy strategy(std::vector<GpuId>{GpuId{}, unknown}); });
+  const std::string text = error_of([&] { const MirroredStrategy strategy(std::vector<GpuId>{GpuId{}, unknown}); });
   EXPECT_NE(text.find("/gpu:99"), std::string::npos) << text;
   EXPECT_NE(text.find("/gpu:0"), std::string::npos) << text;
 }
 
 TEST(Strategy, NcclAmongLogicalGpusOfOneCardIsRefusedAtOnce) {
   const std::vector<GpuId> ids = testing::logical_ids();
-  EXPECT_NE(refusal([&] { const MirroredStrategy strategy(std::vector<GpuId>{ids[0], ids[1]}, NcclAllReduce()); }), "");
+  EXPECT_NE(error_of([&] { const MirroredStrategy strategy(std::vector<GpuId>{ids[0], ids[1]}, NcclAllReduce()); }), "");
   const MirroredStrategy chosen(std::vector<GpuId>{ids[0], ids[1]});
   EXPECT_NE(chosen.cross_device_ops(), "nccl");
 }

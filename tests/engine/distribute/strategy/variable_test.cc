@@ -8,6 +8,7 @@
 
 #include "lockstep/strategy.h"
 #include "tests/engine/distribute/support/gpus.h"
+#include "tests/support/error_of.h"
 
 namespace lockstep {
 namespace {
@@ -23,14 +24,6 @@ std::vector<float> read(const PerReplica<Array>& arrays) {
   std::vector<float> values;
   for (const Array& one : arrays.values()) values.push_back(read(one));
   return values;
-}
-std::string message(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 Variable make(const Strategy& strategy, VariableSynchronization synchronization, VariableAggregation aggregation) {
   return strategy.scope([&] { return Variable(number(10), synchronization, aggregation, "count"); });
@@ -54,7 +47,7 @@ TEST(Variable, AMirroredOneIsEqualEverywhereAndAggregatesWhatIsWritten) {
   sum.assign(number(3));
   EXPECT_EQ(read(sum.copies()), (std::vector<float>{3, 3, 3}));
   Variable none = make(strategy, VariableSynchronization::on_write, VariableAggregation::none);
-  EXPECT_NE(message([&] { strategy.run([&] { none.assign(number(1)); }); }).find("needs an aggregation"), std::string::npos);
+  EXPECT_NE(error_of([&] { strategy.run([&] { none.assign(number(1)); }); }).find("needs an aggregation"), std::string::npos);
   EXPECT_EQ(read(none.value()), 10);
 }
 
@@ -75,7 +68,7 @@ TEST(Variable, ASyncOnReadOneIsEachReplicasOwnUntilItIsRead) {
   sum.assign_add(number(5));
   EXPECT_EQ(read(sum.value()), 21);
   Variable none = make(strategy, VariableSynchronization::on_read, VariableAggregation::none);
-  EXPECT_NE(message([&] { static_cast<void>(none.value()); }).find("needs an aggregation"), std::string::npos);
+  EXPECT_NE(error_of([&] { static_cast<void>(none.value()); }).find("needs an aggregation"), std::string::npos);
   EXPECT_EQ(none.copies().size(), 3);
 }
 
@@ -84,11 +77,11 @@ TEST(Variable, MadeOutsideTheScopeAndUsedInsideIsAnError) {
   Variable outside(number(1));
   outside.assign_add(number(2));
   EXPECT_EQ(read(outside.value()), 3) << "by itself it is a variable like any other";
-  EXPECT_NE(message([&] { strategy.run([&] { static_cast<void>(outside.value()); }); }).find("made outside the scope"), std::string::npos);
+  EXPECT_NE(error_of([&] { strategy.run([&] { static_cast<void>(outside.value()); }); }).find("made outside the scope"), std::string::npos);
   const OneDeviceStrategy other(testing::logical_ids()[5]);
   Variable elsewhere = make(other, VariableSynchronization::on_read, VariableAggregation::sum);
-  EXPECT_NE(message([&] { strategy.run([&] { elsewhere.assign_add(number(1)); }); }).find("made outside the scope"), std::string::npos);
-  EXPECT_NE(message([&] { outside.assign(Array(Shape{2})); }).find("shape (1,)"), std::string::npos);
+  EXPECT_NE(error_of([&] { strategy.run([&] { elsewhere.assign_add(number(1)); }); }).find("made outside the scope"), std::string::npos);
+  EXPECT_NE(error_of([&] { outside.assign(Array(Shape{2})); }).find("shape (1,)"), std::string::npos);
 }
 
 }  // namespace
