@@ -3,21 +3,20 @@
 
 #include <algorithm>
 
+#include <backend/tuning.h>
+
 namespace lockstep {
 
-namespace {
-// Enough to fill the largest cards several times over; the rest is done by the loops inside a kernel.
-constexpr std::int64_t kMostBlocks = 16384;
-}  // namespace
+using tuning::kBlockThreads;
+using tuning::kMostBlocks;
 
 Grid grid_for_elements(std::int64_t n) {
-  constexpr std::int64_t kThreads = 256;
-  return {static_cast<unsigned>(std::clamp<std::int64_t>((n + kThreads - 1) / kThreads, 1, kMostBlocks)), kThreads};
+  return {static_cast<unsigned>(std::clamp<std::int64_t>((n + kBlockThreads - 1) / kBlockThreads, 1, kMostBlocks)), kBlockThreads};
 }
 
 Grid grid_for_rows(std::int64_t rows, std::int64_t columns) {
-  // Whole warps, at most 256 threads for a row.
-  const std::int64_t threads = std::clamp<std::int64_t>((columns + 31) / 32 * 32, 32, 256);
+  constexpr std::int64_t kWarp = 32;
+  const std::int64_t threads = std::clamp((columns + kWarp - 1) / kWarp * kWarp, kWarp, kBlockThreads);
   return {static_cast<unsigned>(std::clamp<std::int64_t>(rows, 1, kMostBlocks)), static_cast<unsigned>(threads)};
 }
 

@@ -6,6 +6,7 @@
 
 #include <backend/cost.h>
 #include <backend/view.h>
+#include "engine/kernels/row_chunks.h"
 
 namespace lockstep::kernels {
 
@@ -14,13 +15,6 @@ __global__ void bias_activation(View<const float> bias, View<float> y, std::int6
 inline Cost bias_activation_cost(std::int64_t rows, std::int64_t columns) {
   const double n = static_cast<double>(rows) * static_cast<double>(columns);
   return {2 * n, 8 * n};
-}
-
-// Sums over rows are made in two steps whose order depends on the shape alone: each of `chunks` runs of rows gives one partial
-// row, then the partial rows are added in order.
-LOCKSTEP_HOST_DEVICE inline std::int64_t row_chunks(std::int64_t rows) {
-  const std::int64_t chunks = (rows + 127) / 128;
-  return chunks < 1 ? 1 : (chunks > 512 ? 512 : chunks);
 }
 
 // dy = y > 0 ? dy : 0, in place, and partial(chunks x columns) = sums of dy over each chunk of rows.

@@ -14,7 +14,7 @@ struct Chunk {
 };
 
 LOCKSTEP_HOST_DEVICE inline Chunk chunk_of(std::int64_t rows, std::int64_t k) {
-  const std::int64_t chunks = batch_norm_chunks(rows);
+  const std::int64_t chunks = row_chunks(rows);
   const std::int64_t run = (rows + chunks - 1) / chunks;
   const std::int64_t first = k * run < rows ? k * run : rows;
   return {first, first + run < rows ? first + run : rows};
@@ -35,10 +35,11 @@ LOCKSTEP_HOST_DEVICE inline float normalised(float x, float mean, float scale, f
 // dy where the ReLU let it pass: strictly between its bounds, as in TensorFlow.
 LOCKSTEP_HOST_DEVICE inline float passed(float z, float dy, float low, float high) { return z > low && z < high ? dy : 0.0F; }
 
-// Rows whose sums a thread keeps in registers. The next ones are fetched meanwhile, and of two matrices both have to fit into a
-// first-level cache.
-constexpr std::int64_t kRowsTogether = 16;
-LOCKSTEP_HOST_DEVICE inline std::int64_t rows_of_two_together(std::int64_t columns) { return columns < 160 ? kRowsTogether : 4; }
+// Rows whose sums a thread keeps in registers while the next ones are fetched.
+using sum_order::kRowsTogether;
+LOCKSTEP_HOST_DEVICE inline std::int64_t rows_of_two_together(std::int64_t columns) {
+  return columns < sum_order::kLongRow ? kRowsTogether : sum_order::kLongRowsTogether;
+}
 
 // A value near a chunk's mean: that of its first four rows.
 template <int Width>
@@ -63,7 +64,7 @@ struct Moments {
 
 LOCKSTEP_HOST_DEVICE inline Moments join_chunks(View<const float> partial, std::int64_t rows, std::int64_t columns, std::int64_t c) {
   Moments all;
-  for (std::int64_t k = 0; k < batch_norm_chunks(rows); ++k) {
+  for (std::int64_t k = 0; k < row_chunks(rows); ++k) {
     const Chunk chunk = chunk_of(rows, k);
     all.join(static_cast<double>(chunk.end - chunk.first), partial[2 * k * columns + c], partial[(2 * k + 1) * columns + c]);
   }
@@ -95,7 +96,7 @@ LOCKSTEP_HOST_DEVICE inline void fold_and_move(const Moments& moments, View<cons
 // the mean is near + s / n, and the squared differences from it are q - s * s / n: as exact as two passes, since s is small. Sums are
 // nested: a block of rows, which a thread has in registers, then the chunk.
 __global__ void batch_norm_moments(View<const float> x, View<float> partial, std::int64_t rows, std::int64_t columns) {
-  each_block(batch_norm_chunks(rows), [=](std::int64_t k) {
+  each_block(row_chunks(rows), [=](std::int64_t k) {
     const Chunk chunk = chunk_of(rows, k);
     const float* first = x.data + chunk.first * columns;
     const std::int64_t count = chunk.end - chunk.first;
@@ -145,7 +146,7 @@ __global__ void batch_norm_fold_batch(View<const float> partial, View<const floa
 }
 
 __global__ void batch_norm_sums(View<const float> x, View<double> partial, std::int64_t rows, std::int64_t columns) {
-  each_block(batch_norm_chunks(rows), [=](std::int64_t k) {
+  each_block(row_chunks(rows), [=](std::int64_t k) {
     const Chunk chunk = chunk_of(rows, k);
     double* sum = partial.data + 2 * k * columns;
     double* squares = sum + columns;
@@ -174,7 +175,7 @@ __global__ void batch_norm_sums(View<const float> x, View<double> partial, std::
 }
 
 __global__ void batch_norm_share(View<const double> partial, View<float> shared, std::int64_t rows, std::int64_t columns) {
-  const std::int64_t chunks = batch_norm_chunks(rows);
+  const std::int64_t chunks = row_chunks(rows);
   each_in_grid(columns, [=](std::int64_t c) {
     double sum = 0;
     double squares = 0;
@@ -239,7 +240,7 @@ __global__ void batch_norm_gradient_sums(View<const float> x, View<const float> 
                                          std::int64_t rows, std::int64_t columns, float low, float high) {
   const Folded f = folded_rows(folded.data, columns);
   const std::int64_t together = rows_of_two_together(columns);
-  each_block(batch_norm_chunks(rows), [=](std::int64_t k) {
+  each_block(row_chunks(rows), [=](std::int64_t k) {
     const Chunk chunk = chunk_of(rows, k);
     float* sum = partial.data + 2 * k * columns;
     float* product = sum + columns;

@@ -11,14 +11,9 @@
 
 #include <backend/cost.h>
 #include <backend/view.h>
+#include "engine/kernels/row_chunks.h"
 
 namespace lockstep::kernels {
-
-// Runs of rows whose sums are made by themselves, then joined in order: both follow from the shape alone.
-LOCKSTEP_HOST_DEVICE inline std::int64_t batch_norm_chunks(std::int64_t rows) {
-  const std::int64_t chunks = (rows + 127) / 128;
-  return chunks < 1 ? 1 : (chunks > 512 ? 512 : chunks);
-}
 
 // What normalising one column takes, kept from forward to backward: four rows of `columns` floats.
 struct BatchNormFolded {
@@ -29,7 +24,7 @@ struct BatchNormFolded {
 __global__ void batch_norm_moments(View<const float> x, View<float> partial, std::int64_t rows, std::int64_t columns);
 inline Cost batch_norm_moments_cost(std::int64_t rows, std::int64_t columns) {
   const double n = static_cast<double>(rows) * static_cast<double>(columns);
-  return {4 * n, 4 * n + 8.0 * static_cast<double>(batch_norm_chunks(rows) * columns)};
+  return {4 * n, 4 * n + 8.0 * static_cast<double>(row_chunks(rows) * columns)};
 }
 
 // Joins the chunks (Chan, Golub and LeVeque 1979), updates the moving statistics as Keras does,
@@ -38,7 +33,7 @@ __global__ void batch_norm_fold_batch(View<const float> partial, View<const floa
                                       View<float> moving_variance, View<float> folded, std::int64_t rows, std::int64_t columns,
                                       float momentum, float epsilon);
 inline Cost batch_norm_fold_batch_cost(std::int64_t rows, std::int64_t columns) {
-  const double n = static_cast<double>(batch_norm_chunks(rows) * columns);
+  const double n = static_cast<double>(row_chunks(rows) * columns);
   return {8 * n, 8 * n + 40.0 * static_cast<double>(columns)};
 }
 
@@ -50,7 +45,7 @@ inline Cost batch_norm_fold_batch_cost(std::int64_t rows, std::int64_t columns) 
 __global__ void batch_norm_sums(View<const float> x, View<double> partial, std::int64_t rows, std::int64_t columns);
 inline Cost batch_norm_sums_cost(std::int64_t rows, std::int64_t columns) {
   const double n = static_cast<double>(rows) * static_cast<double>(columns);
-  return {3 * n, 4 * n + 16.0 * static_cast<double>(batch_norm_chunks(rows) * columns)};
+  return {3 * n, 4 * n + 16.0 * static_cast<double>(row_chunks(rows) * columns)};
 }
 
 // What one replica tells the others about its rows: `count` rows of floats. A double goes as two floats, which keep 48 bits of it.
@@ -59,7 +54,7 @@ struct BatchNormShared {
 };
 __global__ void batch_norm_share(View<const double> partial, View<float> shared, std::int64_t rows, std::int64_t columns);
 inline Cost batch_norm_share_cost(std::int64_t rows, std::int64_t columns) {
-  const double n = static_cast<double>(batch_norm_chunks(rows) * columns);
+  const double n = static_cast<double>(row_chunks(rows) * columns);
   return {2 * n, 16 * n + 20.0 * static_cast<double>(columns)};
 }
 
@@ -92,7 +87,7 @@ __global__ void batch_norm_gradient_sums(View<const float> x, View<const float> 
                                          std::int64_t rows, std::int64_t columns, float low, float high);
 inline Cost batch_norm_gradient_sums_cost(std::int64_t rows, std::int64_t columns) {
   const double n = static_cast<double>(rows) * static_cast<double>(columns);
-  return {8 * n, 8 * n + 8.0 * static_cast<double>(batch_norm_chunks(rows) * columns)};
+  return {8 * n, 8 * n + 8.0 * static_cast<double>(row_chunks(rows) * columns)};
 }
 
 // sums(2 x columns) = the chunks added in order: the gradients of beta and gamma. Each is also written to dbeta and dgamma, where those

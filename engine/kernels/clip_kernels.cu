@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <backend/kernel_support.h>
+#include <backend/tuning.h>
 #include "engine/kernels/clip_kernels.h"
 
 namespace lockstep::kernels {
@@ -22,7 +23,7 @@ __global__ void square_sums(View<const float> x, View<double> parts) {
 
 // Every block adds the parts up for itself: they are few, and so one launch is enough.
 __global__ void clip_norm(float limit, View<const double> parts, View<float> x) {
-  constexpr std::int64_t kRun = 4096;
+  constexpr std::int64_t kRun = tuning::kClipRun;
   each_block((x.count + kRun - 1) / kRun, [=](std::int64_t k) {
     const auto norm = static_cast<float>(sqrt(lane_sum<64>(parts.count, [=](std::int64_t i) { return parts[i]; })));
     const float bound = norm > limit ? norm : (norm == norm ? limit : norm);  // a NaN stays one

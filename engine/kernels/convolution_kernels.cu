@@ -1,17 +1,18 @@
 // Direct convolutions, NHWC images and HWIO filters.
 //
 // A thread makes kTile neighbouring channels at once, in registers: on a CPU that is a vector, on a GPU it reuses the value that all
-// of them are multiplied with. Each sum is a chain of fused multiply-adds in the order of the loops, so the tile does not show in the bits.
+// of them are multiplied with. Each sum is a chain of fused multiply-adds in the order of the loops, except where a comment says otherwise.
 #include <cmath>
 
 #include <backend/kernel_support.h>
+#include <backend/tuning.h>
 #include "engine/kernels/convolution_kernels.h"
 
 namespace lockstep::kernels {
 
 namespace {
 
-constexpr int kTile = 8;
+constexpr int kTile = sum_order::kConvolutionLanes;
 
 // sums += value * row, for Width neighbouring channels.
 template <int Width>

@@ -10,10 +10,10 @@ namespace {
 
 // Width: neighbouring channels in a register. Vectors: how many of these a thread has.
 constexpr int kPoolWidth = 2;
-constexpr std::int32_t kSegment = kWindowsTogether;  // windows of a row that one thread makes
-constexpr int kManyTaps = kRegisters / 4;            // of two vectors each: half of the registers
+constexpr std::int32_t kSegment = tuning::kWindowsTogether;
+constexpr int kManyTaps = kRegisters / 4;  // of two vectors each: half of the registers
 
-// 3 x 3 taps of one channel have a way of their own.
+// 3 x 3 taps of one channel run in functions of which the compiler knows all loops.
 LOCKSTEP_HOST_DEVICE inline bool is_3x3(const ConvolutionPoolingShape& s) {
   return s.kernel_h == 3 && s.kernel_w == 3 && s.in_channels == 1;
 }

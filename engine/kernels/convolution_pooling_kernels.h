@@ -2,12 +2,13 @@
 // tensor of a small network, never exists. What backward needs of it is which pixel of each window won, a byte.
 //
 // For convolutions of stride 1 without padding, few taps, channels in multiples of 8, and pools of 2 x 2 or 1 x 2 side by side.
-// Where windows leave a row or column over, nobody computes it.
+// A row or column that no window covers is not computed.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <backend/cost.h>
+#include <backend/tuning.h>
 #include <backend/view.h>
 
 namespace lockstep::kernels {
@@ -41,16 +42,15 @@ __global__ void convolution_pooling(ConvolutionPoolingShape shape, bool relu, Vi
 
 // Gradients of filter and bias from that of y, summed over runs of samples: `add_chunks` joins them.
 LOCKSTEP_HOST_DEVICE inline std::int64_t convolution_pooling_chunks(const ConvolutionPoolingShape& s) {
-  constexpr std::int32_t kSamples = 4;
-  return s.batch > kSamples ? (s.batch + kSamples - 1) / kSamples : 1;
+  return s.batch > 0 ? (s.batch + sum_order::kChunkSamples - 1) / sum_order::kChunkSamples : 1;
 }
 // filter_sums(chunks, taps, out_channels), bias_sums(chunks, out_channels)
 __global__ void convolution_pooling_gradient(ConvolutionPoolingShape shape, View<const float> x, View<const float> dy,
                                              View<const std::uint8_t> winners, View<float> filter_sums, View<float> bias_sums);
 inline Cost convolution_pooling_gradient_cost(const ConvolutionPoolingShape& s) { return convolution_pooling_cost(s); }
 
-// The gradient of the convolution's output, (batch, conv_height, margin + conv_width + margin, out_channels): each dy at its winner, zeros
-// elsewhere.
+// The gradient of the convolution's output, (batch, conv_height, margin + conv_width + margin, out_channels): each dy at its winner,
+// and zeros.
 __global__ void unpool(ConvolutionPoolingShape shape, std::int32_t margin, View<const float> dy, View<const std::uint8_t> winners,
                        View<float> dconvolution);
 inline Cost unpool_cost(const ConvolutionPoolingShape& s, std::int32_t margin) {

@@ -13,7 +13,7 @@ namespace lockstep::kernels {
 
 namespace {
 
-constexpr int kTile = 16;
+constexpr int kTile = tuning::kDepthwiseTile;
 
 LOCKSTEP_HOST_DEVICE inline std::int64_t tiles_of(std::int64_t channels) { return (channels + kTile - 1) / kTile; }
 
@@ -22,7 +22,7 @@ struct Width {
   static constexpr int kValue = Value;
 };
 
-// f(first channel, Width<w>) over the channels of a tile: whole, or in eights and ones.
+// f(first channel, Width<w>) over the channels of a tile: whole, or as a half and ones.
 template <typename Function>
 LOCKSTEP_HOST_DEVICE inline void for_tile(std::int64_t channels, std::int64_t tile, bool vectors, Function f) {
   std::int64_t c = tile * kTile;
@@ -31,9 +31,9 @@ LOCKSTEP_HOST_DEVICE inline void for_tile(std::int64_t channels, std::int64_t ti
     f(c, Width<kTile>{});
     return;
   }
-  if (vectors && end - c >= 8) {
-    f(c, Width<8>{});
-    c += 8;
+  if (vectors && end - c >= kTile / 2) {
+    f(c, Width<kTile / 2>{});
+    c += kTile / 2;
   }
   for (; c < end; ++c) f(c, Width<1>{});
 }

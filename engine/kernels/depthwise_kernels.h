@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <backend/cost.h>
+#include <backend/tuning.h>
 #include <backend/view.h>
 
 namespace lockstep::kernels {
@@ -35,11 +36,11 @@ __global__ void depthwise_backward_data(DepthwiseShape shape, View<const float> 
 inline Cost depthwise_backward_data_cost(const DepthwiseShape& s) { return depthwise_cost(s); }
 
 // The filter's gradient sums over all pixels: runs of output rows (over the whole batch) give partial sums, which `add_chunks`
-// joins. A run has 64 pixels or more, so that partial sums are few beside the images.
+// joins.
 LOCKSTEP_HOST_DEVICE inline std::int64_t depthwise_chunks(const DepthwiseShape& s) {
   const std::int64_t rows = static_cast<std::int64_t>(s.batch) * s.out_height;
-  const std::int64_t chunks = rows * s.out_width / 64;
-  const std::int64_t most = rows < 64 ? rows : 64;
+  const std::int64_t chunks = rows * s.out_width / sum_order::kChunkPixels;
+  const std::int64_t most = rows < sum_order::kMostFilterChunks ? rows : sum_order::kMostFilterChunks;
   return chunks < 1 || most < 1 ? 1 : (chunks > most ? most : chunks);
 }
 

@@ -13,7 +13,8 @@
 
 namespace lockstep::kernels::window3 {
 
-constexpr std::int32_t kRun = 16;  // pixels of a row that a block makes at a time
+constexpr std::int32_t kRun = tuning::kDepthwiseRun;
+constexpr int kPixels = tuning::kDepthwisePixels;
 
 LOCKSTEP_HOST_DEVICE inline bool fits(const DepthwiseShape& s) {
   return s.kernel_h == 3 && s.kernel_w == 3 && s.dilation_h == 1 && s.dilation_w == 1 && s.multiplier == 1 && s.stride_h == s.stride_w &&
@@ -73,10 +74,10 @@ LOCKSTEP_DEVICE void pixels(const Lines& rows, const float* filter, std::int64_t
         const int q = Flipped ? 2 - (column - t * Stride) : column - t * Stride;
         if (q >= First && q < End) sums[t] = fused(in, taps[q], sums[t]);
       }
-      if (Count == 4 && Stride == 2 && k < Count * Stride) prefetch(line + (k + kColumns) * channels);
+      if (Count == kPixels && Stride == 2 && k < Count * Stride) prefetch(line + (k + kColumns) * channels);
     }
   }
-  if (Count == 4) {
+  if (Count == kPixels) {
     LOCKSTEP_UNROLL
     for (int t = 0; t < Count; ++t) {
       if (Stride == 1) prefetch((Flipped ? rows.line + c : line - rows.step) + (t + kColumns) * channels);
@@ -106,11 +107,11 @@ LOCKSTEP_DEVICE void row_of_pixels(const Lines& rows, std::int32_t x, std::int32
         });
       });
       ++x;
-    } else if (x + 4 <= end && left + 3 * Stride + 3 <= width) {
+    } else if (x + kPixels <= end && left + (kPixels - 1) * Stride + 3 <= width) {
       each_lanes(channels, [=](std::int64_t c, auto count) {
-        pixels<decltype(count)::kValue, Stride, 4, Flipped>(here, filter + c, channels, c, out + c);
+        pixels<decltype(count)::kValue, Stride, kPixels, Flipped>(here, filter + c, channels, c, out + c);
       });
-      x += 4;
+      x += kPixels;
     } else if (x + 2 <= end && left + Stride + 3 <= width) {
       each_lanes(channels, [=](std::int64_t c, auto count) {
         pixels<decltype(count)::kValue, Stride, 2, Flipped>(here, filter + c, channels, c, out + c);
@@ -177,10 +178,11 @@ LOCKSTEP_DEVICE void row_of_pairs(const Lines& rows, std::int32_t x, std::int32_
     float* const out = to + x * channels;
     const bool pair = px % 2 == 0 && ox >= 1 && ox < out_width && x + 2 <= end;
     const Lines here = at_column(rows, pair ? ox - 1 : 0, channels);
-    if (pair && x + 4 <= end && ox + 1 < out_width) {
-      each_lanes(channels,
-                 [=](std::int64_t c, auto count) { inner_pairs<decltype(count)::kValue, 2>(here, filter + c, channels, c, out + c); });
-      x += 4;
+    if (pair && x + kPixels <= end && ox + kPixels / 2 - 1 < out_width) {
+      each_lanes(channels, [=](std::int64_t c, auto count) {
+        inner_pairs<decltype(count)::kValue, kPixels / 2>(here, filter + c, channels, c, out + c);
+      });
+      x += kPixels;
     } else if (pair) {
       each_lanes(channels,
                  [=](std::int64_t c, auto count) { inner_pairs<decltype(count)::kValue, 1>(here, filter + c, channels, c, out + c); });
@@ -194,7 +196,7 @@ LOCKSTEP_DEVICE void row_of_pairs(const Lines& rows, std::int32_t x, std::int32_
   }
 }
 
-// The filter's gradient: adds to `total` (3 x 3, `channels` apart) what `Count` neighbouring outputs have to say, the sum of x(window) *
+// The filter's gradient: adds to `total` (3 x 3, `channels` apart) the share of `Count` neighbouring outputs, the sum of x(window) *
 // dy. Taps in columns [First, End) of the window fall inside the image. `rows.line` is where the first output's window begins.
 template <int Width, int Stride, int Count, int First, int End>
 LOCKSTEP_DEVICE void filter_pixels(const Lines& rows, const float* dy, std::int64_t channels, std::int64_t c, float* total) {
@@ -203,7 +205,7 @@ LOCKSTEP_DEVICE void filter_pixels(const Lines& rows, const float* dy, std::int6
   LOCKSTEP_UNROLL
   for (int t = 0; t < Count; ++t) {
     d[t] = load_lanes<Width>(dy + t * channels);
-    if (Count == 4) prefetch(dy + (t + Count) * channels);
+    if (Count == sum_order::kFilterPixels) prefetch(dy + (t + Count) * channels);
   }
   const float* line = rows.line + c;
   LOCKSTEP_NO_UNROLL
@@ -219,7 +221,7 @@ LOCKSTEP_DEVICE void filter_pixels(const Lines& rows, const float* dy, std::int6
         const int q = column - t * Stride;
         if (q >= First && q < End) sums[q] = fused(in, d[t], sums[q]);
       }
-      if (Count == 4 && Stride == 2 && column < Count * Stride) prefetch(line + (column + kColumns) * channels);
+      if (Count == sum_order::kFilterPixels && Stride == 2 && column < Count * Stride) prefetch(line + (column + kColumns) * channels);
     }
     LOCKSTEP_UNROLL
     for (int q = First; q < End; ++q) {
@@ -227,7 +229,7 @@ LOCKSTEP_DEVICE void filter_pixels(const Lines& rows, const float* dy, std::int6
       store_lanes<Width>(to, load_lanes<Width>(to) + sums[q]);
     }
   }
-  if (Count == 4 && Stride == 1) {
+  if (Count == sum_order::kFilterPixels && Stride == 1) {
     LOCKSTEP_UNROLL
     for (int t = 0; t < Count; ++t) prefetch(line - rows.step + (t + kColumns) * channels);
   }
@@ -237,17 +239,18 @@ LOCKSTEP_DEVICE void filter_pixels(const Lines& rows, const float* dy, std::int6
 template <int Stride>
 LOCKSTEP_DEVICE void row_of_filter(const Lines& rows, std::int32_t pad, std::int32_t width, std::int32_t out_width, const float* dy,
                                    std::int64_t channels, float* total) {
+  constexpr int kTogether = sum_order::kFilterPixels;
   std::int32_t x = 0;
   while (x < out_width) {
     const std::int32_t left = x * Stride - pad;
     const Lines here = at_column(rows, left, channels);
     const float* const d = dy + x * channels;
     const bool inside = left >= 0 && left + 3 <= width;
-    if (inside && x + 4 <= out_width && left + 3 * Stride + 3 <= width) {
+    if (inside && x + kTogether <= out_width && left + (kTogether - 1) * Stride + 3 <= width) {
       each_lanes(channels, [=](std::int64_t c, auto count) {
-        filter_pixels<decltype(count)::kValue, Stride, 4, 0, 3>(here, d + c, channels, c, total + c);
+        filter_pixels<decltype(count)::kValue, Stride, kTogether, 0, 3>(here, d + c, channels, c, total + c);
       });
-      x += 4;
+      x += kTogether;
     } else {
       with_columns(left, width, [=](auto first, auto end) {
         each_lanes(channels, [=](std::int64_t c, auto count) {

@@ -7,13 +7,6 @@
 
 namespace lockstep::kernels {
 
-namespace {
-
-// Rows of a large table lie anywhere: so many of them are fetched ahead.
-constexpr std::int64_t kAhead = 16;
-
-}  // namespace
-
 __global__ void embedding_lookup(View<const std::int32_t> ids, View<const float> table, View<float> y, std::int64_t columns) {
   const std::int64_t rows = table.count / columns;
   struct Row {
@@ -24,7 +17,7 @@ __global__ void embedding_lookup(View<const std::int32_t> ids, View<const float>
   const auto at_row = [=](std::int64_t i) {
     const std::int64_t id = ids[i];
     const bool known = id >= 0 && id < rows;
-    if (i + kAhead < ids.count) prefetch(table.data + ids[i + kAhead] * columns);
+    prefetch_row(i, ids.count, [=](std::int64_t later) { return table.data + ids[later] * columns; });
     return Row{table.data + (known ? id * columns : 0), y.data + i * columns, known};
   };
   each_in_rows(ids.count, columns, at_row, [=](const Row& row, std::int64_t c) { row.to[c] = row.known ? row.from[c] : NAN; });
@@ -45,7 +38,7 @@ __global__ void embedding_gradient(View<const std::int32_t> ids, View<const floa
   each_share(rows, [=](std::int64_t first, std::int64_t last) {
     for (std::int64_t i = 0; i < ids.count; ++i) {
       const std::int64_t id = ids[i];
-      if (i + kAhead < ids.count) prefetch_for_writing(dtable.data + ids[i + kAhead] * columns);
+      prefetch_row_for_writing(i, ids.count, [=](std::int64_t later) { return dtable.data + ids[later] * columns; });
       if (id < first || id >= last) continue;
       const float* from = dy.data + i * columns;
       float* to = dtable.data + id * columns;

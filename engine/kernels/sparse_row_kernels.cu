@@ -8,8 +8,6 @@ namespace lockstep::kernels {
 
 namespace {
 
-constexpr std::int64_t kAhead = 16;  // rows that are fetched before they are needed
-
 // The same rows of two tables, each element given to `action` as (from, to).
 template <typename Action>
 LOCKSTEP_DEVICE void each_in_both(View<const float> from, View<const std::int32_t> rows, View<float> to, std::int64_t columns,
@@ -20,10 +18,8 @@ LOCKSTEP_DEVICE void each_in_both(View<const float> from, View<const std::int32_
   };
   const auto at_row = [=](std::int64_t i) {
     const std::int64_t row = rows[i] * columns;
-    if (i + kAhead < rows.count) {
-      prefetch(from.data + rows[i + kAhead] * columns);
-      prefetch_for_writing(to.data + rows[i + kAhead] * columns);
-    }
+    prefetch_row(i, rows.count, [=](std::int64_t later) { return from.data + rows[later] * columns; });
+    prefetch_row_for_writing(i, rows.count, [=](std::int64_t later) { return to.data + rows[later] * columns; });
     return Row{from.data + row, to.data + row};
   };
   each_in_rows(rows.count, columns, at_row, [=](const Row& row, std::int64_t c) { action(row.from[c], row.to[c]); });
@@ -39,7 +35,7 @@ __global__ void pack_rows(View<const float> table, View<const std::int32_t> rows
   };
   const auto at_row = [=](std::int64_t i) {
     const std::int64_t row = rows[i];
-    if (i + kAhead < rows.count) prefetch(table.data + rows[i + kAhead] * columns);
+    prefetch_row(i, rows.count, [=](std::int64_t later) { return table.data + rows[later] * columns; });
     return Row{table.data + (row >= 0 ? row * columns : 0), packed.data + i * columns, row >= 0};
   };
   each_in_rows(rows.count, columns, at_row, [=](const Row& row, std::int64_t c) { row.to[c] = row.used ? row.from[c] : 0.0F; });
@@ -53,7 +49,7 @@ __global__ void merge_rows(View<const float> packed, View<const std::int32_t> ro
     each_thread(columns, [=](std::int64_t c) { to[c] = 0; });
     for (std::int64_t r = 0; r < replicas; ++r) {
       const std::int64_t at = positions[k * replicas + r];
-      const bool used = at >= 0;  // as a select: whether a replica uses a row nobody can foretell
+      const bool used = at >= 0;  // as a select: which rows a replica uses is unpredictable
       const float* from = packed.data + (r * most + (used ? at : 0)) * columns;
       each_thread(columns, [=](std::int64_t c) { to[c] += used ? from[c] : 0.0F; });
     }

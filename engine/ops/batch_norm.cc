@@ -16,7 +16,7 @@ View<float> view_or_none(const Tensor& tensor) { return tensor.defined() ? tenso
 // Scratch holds the chunks' partial sums, and in front of them the totals.
 View<float> totals_of(const OpContext& context, std::int64_t columns) { return {context.scratch.f32(), 2 * columns}; }
 View<float> partial_of(const OpContext& context, std::int64_t rows, std::int64_t columns) {
-  return {context.scratch.f32() + 2 * columns, 2 * kernels::batch_norm_chunks(rows) * columns};
+  return {context.scratch.f32() + 2 * columns, 2 * kernels::row_chunks(rows) * columns};
 }
 
 View<float> folded_in(const Tensor& saved, std::int64_t columns) { return {saved.f32(), kernels::BatchNormFolded::count * columns}; }
@@ -30,11 +30,11 @@ void apply(const OpContext& context, const BatchNormSpec& spec, const Tensor& x,
 }  // namespace
 
 std::size_t batch_norm_scratch(std::int64_t rows, std::int64_t columns) {
-  return static_cast<std::size_t>(2 * (kernels::batch_norm_chunks(rows) + 1) * columns) * sizeof(float);
+  return static_cast<std::size_t>(2 * (kernels::row_chunks(rows) + 1) * columns) * sizeof(float);
 }
 
 std::size_t batch_norm_synchronized_scratch(std::int64_t rows, std::int64_t columns) {
-  const std::int64_t doubles = 2 * kernels::batch_norm_chunks(rows) * columns;
+  const std::int64_t doubles = 2 * kernels::row_chunks(rows) * columns;
   return static_cast<std::size_t>(doubles) * sizeof(double) +
          static_cast<std::size_t>(kernels::BatchNormShared::count * columns) * sizeof(float);
 }
@@ -53,7 +53,7 @@ void batch_norm_training(const OpContext& context, const BatchNormSpec& spec, co
   if (x.size() == 0) return;
   const View<float> partial = partial_of(context, rows, columns);
   launch(*context.stream, "batch_norm_moments", kernels::batch_norm_moments_cost(rows, columns),
-         grid_for_rows(kernels::batch_norm_chunks(rows), columns), kernels::batch_norm_moments, x.read(), partial, rows, columns);
+         grid_for_rows(kernels::row_chunks(rows), columns), kernels::batch_norm_moments, x.read(), partial, rows, columns);
   launch(*context.stream, "batch_norm_fold_batch", kernels::batch_norm_fold_batch_cost(rows, columns), grid_for_elements(columns),
          kernels::batch_norm_fold_batch, partial, read_or_none(variables.gamma), read_or_none(variables.beta), variables.moving_mean.view(),
          variables.moving_variance.view(), folded_in(saved, columns), rows, columns, spec.momentum, spec.epsilon);
@@ -64,7 +64,7 @@ void batch_norm_synchronized(const OpContext& context, const BatchNormSpec& spec
                              const Tensor& saved, const Tensor& y, const BatchNormGroup& group) {
   const auto [rows, columns] = as_matrix(x);
   const std::int64_t replicas = group.replicas ? group.replicas->size() : 1;
-  const std::int64_t chunks = kernels::batch_norm_chunks(rows);
+  const std::int64_t chunks = kernels::row_chunks(rows);
   const std::int64_t own = kernels::BatchNormShared::count * columns;
   expect_size("batch_norm_synchronized", "the output", y, x.size());
   expect_size("batch_norm_synchronized", "the moving mean", variables.moving_mean, columns);
@@ -74,7 +74,7 @@ void batch_norm_synchronized(const OpContext& context, const BatchNormSpec& spec
   const View<double> partial{static_cast<double*>(context.scratch.raw()), 2 * chunks * columns};
   launch(*context.stream, "batch_norm_sums", kernels::batch_norm_sums_cost(rows, columns), grid_for_rows(chunks, columns),
          kernels::batch_norm_sums, x.read(), partial, rows, columns);
-  // Everybody's sums in a row, the others' zero: adding these up puts them side by side.
+  // A row with room for all replicas' sums, zero but for this replica's: the sum of these rows has all side by side.
   const Tensor shared = replicas == 1 ? Tensor(partial.data + partial.count, {own}) : group.replicas->scratch(group.member, replicas * own);
   if (replicas > 1) fill(context, 0.0F, shared);
   launch(*context.stream, "batch_norm_share", kernels::batch_norm_share_cost(rows, columns), grid_for_elements(columns),
@@ -106,7 +106,7 @@ void batch_norm_gradient(const OpContext& context, const BatchNormSpec& spec, co
   const auto [rows, columns] = as_matrix(x);
   expect_size("batch_norm_gradient", "the output's gradient", dy, x.size());
   expect_scratch("batch_norm_gradient", context, batch_norm_scratch(rows, columns));
-  const std::int64_t chunks = kernels::batch_norm_chunks(rows);
+  const std::int64_t chunks = kernels::row_chunks(rows);
   const View<float> partial = partial_of(context, rows, columns);
   launch(*context.stream, "batch_norm_gradient_sums", kernels::batch_norm_gradient_sums_cost(rows, columns), grid_for_rows(chunks, columns),
          kernels::batch_norm_gradient_sums, x.read(), dy.read(), folded_in(saved, columns), partial, rows, columns, spec.low, spec.high);

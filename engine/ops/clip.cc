@@ -5,26 +5,22 @@
 #include "engine/ops/op_check.h"
 
 namespace lockstep::ops {
-namespace {
-
-constexpr std::int64_t kParts = kSquareSums;
-
-}  // namespace
 
 void clip_value(const OpContext& context, float limit, const Tensor& x) {
   if (x.size() == 0) return;
   launch(*context.stream, "clip_value", kernels::clip_cost(x.size()), grid_for_elements(x.size()), kernels::clip_value, limit, x.view());
 }
 
-std::size_t clip_norm_scratch() { return kParts * sizeof(double); }
+std::size_t clip_norm_scratch() { return kSquareSums * sizeof(double); }
 
 void clip_norm(const OpContext& context, float limit, const Tensor& x) {
   expect_scratch("clip_norm", context, clip_norm_scratch());
   if (x.size() == 0) return;
-  const View<double> parts{static_cast<double*>(context.scratch.raw()), kParts};
-  launch(*context.stream, "square_sums", kernels::clip_cost(x.size()), grid_for_rows(kParts, 64), kernels::square_sums, x.read(), parts);
-  launch(*context.stream, "clip_norm", kernels::clip_cost(x.size()), grid_for_rows((x.size() + 4095) / 4096, 256), kernels::clip_norm,
-         limit, parts, x.view());
+  const View<double> parts{static_cast<double*>(context.scratch.raw()), kSquareSums};
+  launch(*context.stream, "square_sums", kernels::clip_cost(x.size()), grid_for_rows(kSquareSums, 64), kernels::square_sums, x.read(),
+         parts);
+  launch(*context.stream, "clip_norm", kernels::clip_cost(x.size()),
+         grid_for_rows((x.size() + tuning::kClipRun - 1) / tuning::kClipRun, 256), kernels::clip_norm, limit, parts, x.view());
 }
 
 void square_sums(const OpContext& context, const Tensor& x, double* parts) {

@@ -1,6 +1,7 @@
 // Clipping gradients in place.
 #pragma once
 
+#include <backend/tuning.h>
 #include "engine/ops/op_context.h"
 
 namespace lockstep::ops {
@@ -10,7 +11,7 @@ void clip_value(const OpContext& context, float limit, const Tensor& x);
 void clip_norm(const OpContext& context, float limit, const Tensor& x);
 std::size_t clip_norm_scratch();
 // The sum of squares in kSquareSums parts, to be added up in their order.
-constexpr std::int64_t kSquareSums = 64;
+using sum_order::kSquareSums;
 void square_sums(const OpContext& context, const Tensor& x, double* parts);
 
 }  // namespace lockstep::ops

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include <backend/tuning.h>
+
 #include "engine/device/launch.h"
 #include "engine/kernels/convolution_kernels.h"
 #include "engine/kernels/elementwise_kernels.h"
@@ -80,10 +82,6 @@ std::optional<DnnPlan> make_plan(cudnnHandle_t handle, const ConvolutionSpec& s,
   return DnnPlan::make(handle, operation);
 }
 
-// Elements of a filter from which on the product is the better way: for what reads the filter, and for its gradient (whose sum over pixels
-// is long enough to keep a product busy). Measured on MobileNetV2's shapes.
-constexpr std::int64_t kLargeFilter = 65536, kLargeGradient = 8192;
-
 bool is_product(const ConvolutionSpec& s) {
   return s.kernel_h == 1 && s.kernel_w == 1 && s.stride_h == 1 && s.stride_w == 1 && !s.padded();
 }
@@ -92,6 +90,10 @@ Matmul::Spec product(std::int64_t m, std::int64_t n, std::int64_t k) {
   Matmul::Spec spec;
   spec.m = m, spec.n = n, spec.k = k;
   return spec;
+}
+
+std::int64_t channel_tiles(const ConvolutionSpec& s) {
+  return (s.out_channels + sum_order::kConvolutionLanes - 1) / sum_order::kConvolutionLanes;
 }
 
 void check_spec(const ConvolutionSpec& s) {
@@ -180,7 +182,7 @@ Convolution::Convolution(LogicalGpu& gpu, const ConvolutionSpec& s, bool needs_i
   const DeviceGuard guard(gpu.physical());
   plans_->handle = gpu.dnn();
   const std::int64_t filter = s.in_channels * s.out_channels;
-  if (is_product(s) && filter >= kLargeFilter) {
+  if (is_product(s) && filter >= tuning::kLargeFilter) {
     plans_->forward.product.emplace(gpu, product(s.pixels(), s.out_channels, s.in_channels));
     Matmul::Spec data = product(s.pixels(), s.in_channels, s.out_channels);
     data.transpose_b = true;
@@ -189,7 +191,7 @@ Convolution::Convolution(LogicalGpu& gpu, const ConvolutionSpec& s, bool needs_i
     plans_->forward.plan = make_plan(plans_->handle, s, kForward);
     if (needs_input_gradient) plans_->backward_data.plan = make_plan(plans_->handle, s, kBackwardData);
   }
-  if (is_product(s) && filter >= kLargeGradient) {
+  if (is_product(s) && filter >= tuning::kLargeFilterGradient) {
     Matmul::Spec gradient = product(s.in_channels, s.out_channels, s.pixels());
     gradient.transpose_a = true;
     plans_->backward_filter.product.emplace(gpu, gradient);
@@ -214,7 +216,7 @@ void Convolution::forward(const OpContext& context, const Tensor& x, const Tenso
   p.expect_sizes(x, filter, y);
   if (y.size() == 0 || p.run_with_filter(p.forward, context, x, filter, y)) return;
   launch(*context.stream, "convolution_forward", kernels::convolution_forward_cost(p.shape),
-         grid_for_rows(p.spec.out_pixels(), (p.spec.out_channels + 7) / 8), kernels::convolution_forward, p.shape, x.read(), filter.read(),
+         grid_for_rows(p.spec.out_pixels(), channel_tiles(p.spec)), kernels::convolution_forward, p.shape, x.read(), filter.read(),
          y.view());
 }
 
@@ -239,7 +241,7 @@ void Convolution::backward_filter(const OpContext& context, const Tensor& x, con
   }
   // Without samples the sum is empty, and the kernel writes zeros.
   launch(*context.stream, "convolution_backward_filter", kernels::convolution_backward_filter_cost(p.shape),
-         grid_for_rows(p.taps(), (p.spec.out_channels + 7) / 8), kernels::convolution_backward_filter, p.shape, x.read(), dy.read(),
+         grid_for_rows(p.taps(), channel_tiles(p.spec)), kernels::convolution_backward_filter, p.shape, x.read(), dy.read(),
          dfilter.view());
 }
 

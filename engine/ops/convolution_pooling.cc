@@ -13,7 +13,6 @@ namespace lockstep::ops {
 namespace {
 
 constexpr std::int64_t kChannels = 8;  // of the kernels' vectors
-constexpr std::int64_t kMostTaps = 256;
 
 kernels::ConvolutionPoolingShape shape_of(const ConvolutionSpec& s, const PoolingSpec& pooling) {
   const auto i = [](std::int64_t extent) { return static_cast<std::int32_t>(extent); };
@@ -45,7 +44,7 @@ bool ConvolutionPooling::fits(const ConvolutionSpec& s, const PoolingSpec& p) {
   const bool plain = s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 && !s.padded();
   const bool side_by_side =
       p.kernel_w == 2 && p.stride_w == 2 && (p.kernel_h == 1 || p.kernel_h == 2) && p.stride_h == p.kernel_h && !p.padded();
-  return plain && side_by_side && s.out_channels % kChannels == 0 && s.kernel_h * s.kernel_w * s.in_channels <= kMostTaps;
+  return plain && side_by_side && s.out_channels % kChannels == 0 && s.kernel_h * s.kernel_w * s.in_channels <= tuning::kMostTaps;
 }
 
 ConvolutionPooling::ConvolutionPooling(LogicalGpu& gpu, const ConvolutionSpec& convolution, const PoolingSpec& pooling, bool relu,

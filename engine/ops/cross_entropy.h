@@ -14,7 +14,7 @@ void sparse_cross_entropy(const OpContext& context, const Tensor& logits, const 
 void sparse_cross_entropy_probabilities(const OpContext& context, const Tensor& probabilities, const Tensor& labels, float scale,
                                         const Tensor& losses, const Tensor& dprobabilities);
 
-// Sums kept on the device, in double, per replica: they are read when somebody looks.
+// Sums kept on the device, in double, per replica: they are read when totals are asked for.
 struct RunningSums {  // an array of doubles on the device
   Tensor sums;        // raw memory of slots * sizeof(double)
 };

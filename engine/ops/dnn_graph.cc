@@ -3,17 +3,16 @@
 
 #include <algorithm>
 
+#include <backend/tuning.h>
+
 namespace lockstep::ops {
 
 namespace {
 
-// Everything the fp32 path must not do behind our back: different bits from run to run, TF32 or half precision inside.
+// What no plan of the fp32 path may do: different bits from run to run, TF32 or half precision inside.
 constexpr std::initializer_list<cudnnBackendNumericalNote_t> kRefusedNotes = {
     CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
     CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION};
-
-// The most workspace a plan may ask for: it comes out of the replica's memory, and more rarely pays.
-constexpr std::int64_t kMaxWorkspace = std::int64_t{256} << 20;
 
 std::vector<cudnnBackendNumericalNote_t> notes_of(const DnnDescriptor& config) {
   const DnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
@@ -83,7 +82,7 @@ std::optional<DnnPlan> DnnPlan::make(cudnnHandle_t handle, const DnnDescriptor& 
       std::int64_t bytes = 0;
       std::int64_t count = 0;
       LOCKSTEP_CHECK(cudnnBackendGetAttribute(plan.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count, &bytes));
-      if (bytes <= kMaxWorkspace) return DnnPlan(std::move(plan), bytes);
+      if (bytes <= tuning::kConvolutionWorkspace) return DnnPlan(std::move(plan), bytes);
     }
   }
   return std::nullopt;

@@ -68,7 +68,7 @@ class DnnPlan {
 
   DnnDescriptor plan_;
   std::int64_t workspace_bytes_;
-  std::optional<DnnDescriptor> pack_;  // made anew only when addresses change
+  std::optional<DnnDescriptor> pack_;  // made again only when addresses change
   std::vector<void*> pack_pointers_;
   void* pack_workspace_ = nullptr;
 };

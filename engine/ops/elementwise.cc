@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <backend/tuning.h>
+
 #include "engine/device/launch.h"
 #include "engine/kernels/elementwise_kernels.h"
 #include "engine/kernels/sum_kernels.h"
@@ -52,13 +54,13 @@ void add_several(const OpContext& context, const std::vector<Tensor>& xs, const 
          kernels::add_several, read(0), read(1), read(2), read(3), read(4), read(5), read(6), y.view());
 }
 
-std::size_t checksum_scratch() { return 256 * sizeof(std::uint64_t); }
+std::size_t checksum_scratch() { return tuning::kChecksumParts * sizeof(std::uint64_t); }
 
 void checksum(const OpContext& context, const Tensor& x, std::uint64_t* result) {
   const View<const std::uint32_t> words{static_cast<const std::uint32_t*>(x.raw()), x.size()};
   const View<std::uint64_t> total{result, 1};
-  const bool several = context.scratch.defined() && context.scratch.bytes() >= checksum_scratch() && x.size() > 4096;
-  const std::int64_t parts = several ? static_cast<std::int64_t>(checksum_scratch() / sizeof(std::uint64_t)) : 1;
+  const bool several = context.scratch.defined() && context.scratch.bytes() >= checksum_scratch() && x.size() > tuning::kSmallChecksum;
+  const std::int64_t parts = several ? tuning::kChecksumParts : 1;
   const View<std::uint64_t> sums = several ? View<std::uint64_t>{static_cast<std::uint64_t*>(context.scratch.raw()), parts} : total;
   launch(*context.stream, "checksum", kernels::checksum_cost(words.count), grid_for_rows(parts, 64), kernels::checksum, words, sums);
   if (several) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <backend/tuning.h>
+
 #include "engine/device/launch.h"
 #include "engine/kernels/embedding_kernels.h"
 #include "engine/ops/op_check.h"
@@ -20,11 +22,10 @@ void embedding_gradient(const OpContext& context, const Tensor& ids, const Tenso
   const MatrixShape table = as_matrix(dtable);
   expect_size("embedding_gradient", "the output's gradient", dy, ids.size() * table.columns);
   if (squares.defined()) expect_size("embedding_gradient", "the squares", squares, dtable.size());
-  constexpr std::int64_t kThreads = 1024;
   const View<float> second = squares.defined() ? squares.view() : View<float>{};
   launch(*context.stream, "embedding_gradient", kernels::embedding_gradient_cost(ids.size(), dtable.size(), table.columns),
-         grid_for_elements(std::min(table.rows, kThreads)), kernels::embedding_gradient, ids.read_i32(), dy.read(), dtable.view(), second,
-         table.columns);
+         grid_for_elements(std::min(table.rows, tuning::kEmbeddingGradientThreads)), kernels::embedding_gradient, ids.read_i32(), dy.read(),
+         dtable.view(), second, table.columns);
 }
 
 }  // namespace lockstep::ops

@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include <backend/tuning.h>
+
 #include "engine/device/check.h"
 #include "engine/ops/op_check.h"
 
@@ -13,8 +15,6 @@ namespace lockstep::ops {
 
 namespace {
 
-// Workspace the heuristic may plan with; what the chosen algorithm needs is usually less, often nothing.
-constexpr std::uint64_t kMaxWorkspace = std::uint64_t{8} << 20;
 // What every tensor of a program keeps to; 256 is what the heuristics assume, and slices of a batch may start lower.
 constexpr std::uint32_t kAlignment = 16;
 
@@ -50,8 +50,8 @@ void Matmul::Plan::choose() {
   LOCKSTEP_CHECK(cublasLtMatmulPreferenceCreate(&preference));
   const std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, cublasStatus_t (*)(cublasLtMatmulPreference_t)> owner(
       preference, cublasLtMatmulPreferenceDestroy);
-  LOCKSTEP_CHECK(
-      cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &kMaxWorkspace, sizeof kMaxWorkspace));
+  LOCKSTEP_CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &tuning::kMatmulWorkspace,
+                                                      sizeof tuning::kMatmulWorkspace));
   constexpr std::array kAlignments = {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                                       CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
   for (const auto attribute : kAlignments) {

@@ -1,4 +1,4 @@
-// Matrix products through cuBLASLt: row-major in our hands, column-major in its.
+// Matrix products through cuBLASLt: row-major here, column-major in cuBLASLt.
 #pragma once
 
 #include <memory>

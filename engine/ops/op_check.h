@@ -1,4 +1,4 @@
-// What operations ask of their arguments; a wrong one is a bug in the engine, told with the operation's name and the shapes.
+// What operations ask of their arguments; a wrong one is a bug in the engine; the Error names the operation and the shapes.
 #pragma once
 
 #include <string>

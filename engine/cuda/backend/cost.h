@@ -1,4 +1,4 @@
-// CUDA twin of simulator/gpu/backend/cost.h. A real GPU keeps its own time, so nobody listens to costs here.
+// CUDA twin of simulator/gpu/backend/cost.h. A real GPU takes its own time, so costs are not used here.
 #pragma once
 
 namespace lockstep {

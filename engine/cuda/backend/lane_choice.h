@@ -7,8 +7,6 @@
 
 namespace lockstep {
 
-inline constexpr std::int32_t kWindowsTogether = 1;  // threads are many, and neighbours read and write side by side
-
 __device__ inline Lanes<kFewLanes> relu(Lanes<kFewLanes> a) {
   for (float& lane : a.v) lane = lane < 0.0F ? 0.0F : lane;
   return a;

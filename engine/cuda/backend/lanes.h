@@ -6,16 +6,17 @@
 #include <cstdint>
 
 #include <backend/host_device.h>
+#include <backend/tuning.h>
 
 #define LOCKSTEP_UNROLL _Pragma("unroll")
 #define LOCKSTEP_NO_UNROLL _Pragma("unroll 1")
 
 namespace lockstep {
 
-inline constexpr int kLanes = 4;
-inline constexpr int kFewLanes = 4;
-inline constexpr int kRegisterLanes = 4;
-inline constexpr int kRegisters = 16;  // such vectors that a thread may hold: with more of them fewer threads fit on the GPU
+using tuning::kFewLanes;
+using tuning::kLanes;
+using tuning::kRegisterLanes;
+using tuning::kRegisters;
 
 template <int Width>
 struct Lanes {
@@ -107,6 +108,10 @@ __device__ inline Lanes<Width> where_between(const Lanes<Width>& a, const Lanes<
 // Warps that wait give way to others: nothing to do here.
 __device__ inline void prefetch(const float* /*at*/) {}
 __device__ inline void prefetch_for_writing(const float* /*at*/) {}
+template <typename At>
+__device__ inline void prefetch_row(std::int64_t /*i*/, std::int64_t /*rows*/, const At& /*at*/) {}
+template <typename At>
+__device__ inline void prefetch_row_for_writing(std::int64_t /*i*/, std::int64_t /*rows*/, const At& /*at*/) {}
 
 // Where a thread's vectors of channels lie that has several: the first one, and how far apart they are, where `tiles` threads share a row
 // of channels. Each vector lies beside the neighbour's, so that a warp's loads coalesce.

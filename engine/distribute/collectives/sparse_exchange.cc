@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <backend/tuning.h>
+
 #include "engine/distribute/collectives/peer.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/sparse_rows.h"
@@ -101,7 +103,8 @@ void SparseExchange::upload(int replica, const Deadline& deadline) {
   const std::vector<std::int32_t>& own = in_use_.by_replica[static_cast<std::size_t>(place_.first_replica + replica)];
   std::vector<std::int32_t> lists = one_card_ && replica == 0 ? in_use_.all : own;
   const std::int64_t replicas = place_.replicas;
-  const std::int64_t most_ever = std::max(in_use_.most, std::min(4 * in_use_.most, 2 * table_.size() / (replicas * (columns() + 1))));
+  const std::int64_t most_ever =
+      std::max(in_use_.most, std::min(tuning::kSparseRoom * in_use_.most, 2 * table_.size() / (replicas * (columns() + 1))));
   const std::int64_t rows_ever = std::min(table_.size() / columns(), replicas * most_ever);
   std::int64_t ever = replica == 0 ? rows_ever : most_ever;
   if (!one_card_) {
@@ -110,7 +113,7 @@ void SparseExchange::upload(int replica, const Deadline& deadline) {
     lists.insert(lists.end(), in_use_.positions.begin(), in_use_.positions.end());
     ever = most_ever + rows_ever * (1 + replicas);
   }
-  // With room for batches of four times as many rows, where those would still be gathered: a warm step allocates nothing.
+  // With room for batches of more rows, where those would still be gathered: a warm step allocates nothing.
   const auto reserve = [&](Buffer& buffer, std::int64_t now, std::int64_t largest, const char* what) {
     if (buffer.bytes() >= static_cast<std::size_t>(now) * 4) return;
     part.gpu->compute().synchronize();

@@ -9,9 +9,6 @@
 
 namespace lockstep {
 
-// Windows of a row that one thread makes: it comes back to what it has in its cache.
-inline constexpr std::int32_t kWindowsTogether = 8;
-
 // The number of the candidate that won, or -1 for none.
 template <int Width>
 struct LaneChoice;

@@ -12,6 +12,7 @@
 
 #include <backend/context.h>
 #include <backend/host_device.h>
+#include <backend/tuning.h>
 
 // In front of a loop over a small constant range: what it indexes can then live in registers.
 #define LOCKSTEP_UNROLL _Pragma("GCC unroll 16")
@@ -20,15 +21,10 @@
 
 namespace lockstep {
 
-// The width that suits the machine.
-inline constexpr int kLanes = 16;
-inline constexpr int kFewLanes = 8;  // and for what is left over
-// What a register holds, and how many of them there are, for kernels that keep many sums at once.
-#if defined(__AVX512F__)
-inline constexpr int kRegisterLanes = 16, kRegisters = 32;
-#else
-inline constexpr int kRegisterLanes = 8, kRegisters = 16;
-#endif
+using tuning::kFewLanes;
+using tuning::kLanes;
+using tuning::kRegisterLanes;
+using tuning::kRegisters;
 
 template <int Width>
 struct Lanes {
@@ -193,6 +189,15 @@ inline Lanes<16> where_between(const Lanes<16>& x, const Lanes<16>& low, const L
 // Memory that is needed soon may be fetched already. The address may lie outside of everything.
 inline void prefetch(const float* at) { __builtin_prefetch(at); }
 inline void prefetch_for_writing(const float* at) { __builtin_prefetch(at, 1); }
+// Of rows that lie anywhere in a large table, one that is needed some rows after row i; at(i) is where row i lies.
+template <typename At>
+inline void prefetch_row(std::int64_t i, std::int64_t rows, const At& at) {
+  if (i + tuning::kRowsAhead < rows) prefetch(at(i + tuning::kRowsAhead));
+}
+template <typename At>
+inline void prefetch_row_for_writing(std::int64_t i, std::int64_t rows, const At& at) {
+  if (i + tuning::kRowsAhead < rows) prefetch_for_writing(at(i + tuning::kRowsAhead));
+}
 
 // Where a thread's vectors of channels lie that has several: the first one, and how far apart they are, where `tiles` threads share a row
 // of channels. Here all of a thread's lie side by side; on a GPU each lies beside the neighbour's.

@@ -13,7 +13,7 @@ using kernels::BatchNormShared;
 struct Matrix {
   std::int64_t rows, columns;
   std::int64_t size() const { return rows * columns; }
-  std::int64_t chunks() const { return kernels::batch_norm_chunks(rows); }
+  std::int64_t chunks() const { return kernels::row_chunks(rows); }
 };
 Matrix any_matrix(Random& random) {
   const std::int64_t columns = between(random, 0, 7) == 0 ? between(random, 160, 200) : between(random, 1, 70);
