@@ -116,7 +116,7 @@ TraceFigures trace_figures(const std::vector<Span>& spans) {
     if (!counted.count(step.step)) continue;
     figures.step_ms += static_cast<double>(step.ns()) / 1e6;
     for (const CriticalPiece& piece : step.critical) {
-      const std::string kind = piece.phase < 0 ? piece.what : kPhaseNames[static_cast<std::size_t>(piece.phase)];
+      const std::string kind = piece.phase < 0 ? piece.what : kPhases[static_cast<std::size_t>(piece.phase)];
       critical[kind] += static_cast<double>(piece.end_ns - piece.begin_ns) / 1e6;
     }
     for (const ReplicaFigures& one : step.replicas) {

@@ -20,9 +20,9 @@ Span read_span(const nlohmann::json& event) {
   Span span;
   span.name = event.at("name").get<std::string>();
   const std::string phase = event.at("cat").get<std::string>();
-  const auto found = std::find(kPhaseNames.begin(), kPhaseNames.end(), phase);
-  if (found == kPhaseNames.end()) throw Error("it has a slice of an unknown phase, \"" + phase + "\"");
-  span.phase = static_cast<Phase>(found - kPhaseNames.begin());
+  const auto found = std::find(kPhases.begin(), kPhases.end(), phase);
+  if (found == kPhases.end()) throw Error("it has a slice of an unknown phase, \"" + phase + "\"");
+  span.phase = static_cast<Phase>(found - kPhases.begin());
   span.begin_ns = nanoseconds(event.at("ts"));
   span.end_ns = span.begin_ns + nanoseconds(event.at("dur"));
   const nlohmann::json& args = event.at("args");

@@ -1,17 +1,17 @@
 // What a trace is made of: slices of time by step, replica and phase.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "lockstep/phases.h"
+
 namespace lockstep {
 
 enum class Phase { replicate, shard, local_gradients, all_reduce, update, barrier };
-inline constexpr std::array<const char*, 6> kPhaseNames = {"replicate", "shard", "local gradients", "all-reduce", "update", "barrier"};
-inline const char* to_string(Phase phase) { return kPhaseNames[static_cast<std::size_t>(phase)]; }
+inline const char* to_string(Phase phase) { return kPhases[static_cast<std::size_t>(phase)]; }
 
 // JSON values by name: {"samples", "64"}, {"checksum", "\"0x12\""}.
 using Details = std::vector<std::pair<std::string, std::string>>;

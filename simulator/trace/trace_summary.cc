@@ -75,8 +75,8 @@ std::string trace_summary(const TraceContents& contents) {
   text += "Where the time of a step went: mean of step" + std::string(f.counted.size() == 1 ? " " : "s ") + ranges(f.counted) + " on " +
           count(static_cast<std::size_t>(f.replicas), "replica") + "\n";
   text += "  phase                  ms  of a step\n";
-  for (std::size_t p = 0; p < kPhaseNames.size(); ++p)
-    text += line("  %-16s %9.3f  %7.1f %%  %s\n", kPhaseNames[p], f.phase_ms[p], share(f.phase_ms[p], f.step_ms),
+  for (std::size_t p = 0; p < kPhases.size(); ++p)
+    text += line("  %-16s %9.3f  %7.1f %%  %s\n", kPhases[p], f.phase_ms[p], share(f.phase_ms[p], f.step_ms),
                  bar(f.phase_ms[p], f.step_ms, 32).c_str());
   text += line("  %-16s %9.3f  (phases overlap, so shares may add up to more)\n", "step", f.step_ms);
   text += "What it waited for\n";
@@ -105,7 +105,7 @@ std::string compare_traces(const TraceContents& a, const std::string& name_a, co
   const auto row = [&](const char* what, double x, double y) {
     text += line("  %-18s %10.3f %10.3f %+10.3f", what, x, y, y - x) + (x > 0 ? line(" %8.2f\n", y / x) : std::string("        -\n"));
   };
-  for (std::size_t p = 0; p < kPhaseNames.size(); ++p) row(kPhaseNames[p], fa.phase_ms[p], fb.phase_ms[p]);
+  for (std::size_t p = 0; p < kPhases.size(); ++p) row(kPhases[p], fa.phase_ms[p], fb.phase_ms[p]);
   row("step", fa.step_ms, fb.step_ms);
   row("exposed all-reduce", fa.exposed_ms, fb.exposed_ms);
   row("idle", fa.idle_ms, fb.idle_ms);

@@ -19,7 +19,7 @@ namespace lockstep {
 
 // Sums over the steps since the start.
 struct ReplicaTimes {
-  std::array<double, kPhaseNames.size()> seconds{};  // by Phase
+  std::array<double, kPhases.size()> seconds{};  // by Phase
   std::int64_t steps = 0;
   std::int64_t samples = 0;
   double loss_sum = 0;  // of those samples

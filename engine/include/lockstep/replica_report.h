@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "lockstep/model.h"
+#include "lockstep/phases.h"
 
 namespace lockstep {
-
-// The six phases in their order, as they are called everywhere.
-inline constexpr std::array<const char*, 6> kPhases = {"replicate", "shard", "local gradients", "all-reduce", "update", "barrier"};
 
 // One replica since its model was built.
 struct ReplicaReport {

@@ -66,7 +66,7 @@ TEST_P(TraceTimes, EveryStepAndReplicaHasSixPhasesInOrder) {
       std::array<const Span*, 6> phases{};
       for (std::size_t phase = 0; phase < 6; ++phase) {
         phases[phase] = find(spans, step, r, static_cast<Phase>(phase));
-        ASSERT_NE(phases[phase], nullptr) << "step " << step << ", replica " << r << ": no " << kPhaseNames[phase];
+        ASSERT_NE(phases[phase], nullptr) << "step " << step << ", replica " << r << ": no " << kPhases[phase];
         EXPECT_GE(phases[phase]->begin_ns, 0);
         EXPECT_GE(phases[phase]->end_ns, phases[phase]->begin_ns);
       }

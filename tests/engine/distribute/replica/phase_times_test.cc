@@ -45,11 +45,11 @@ TEST(PhaseTimes, CoverEveryPhaseAndAddUpToNoMoreThanTheSteps) {
     EXPECT_GT(run.of(r, Phase::replicate), 0);
     EXPECT_EQ(run.of(r, Phase::replicate), then.seconds[0]) << "it happens once";
     double sum = 0;
-    for (std::size_t phase = 1; phase < kPhaseNames.size(); ++phase) {
+    for (std::size_t phase = 1; phase < kPhases.size(); ++phase) {
       if (phase == static_cast<std::size_t>(Phase::all_reduce))
         EXPECT_GE(now.seconds[phase], then.seconds[phase]);  // all of it may be hidden
       else
-        EXPECT_GT(now.seconds[phase], then.seconds[phase]) << kPhaseNames[phase];
+        EXPECT_GT(now.seconds[phase], then.seconds[phase]) << kPhases[phase];
       sum += now.seconds[phase] - then.seconds[phase];
     }
     EXPECT_LE(sum, whole * 1.001);  // an event's time is rounded to half a microsecond

@@ -53,7 +53,7 @@ class Faults : public ::testing::TestWithParam<std::string> {
 };
 
 std::string phase_in(const std::string& text) {
-  for (const char* phase : {"replicate", "shard", "local gradients", "all-reduce", "update", "barrier"}) {
+  for (const char* phase : kPhases) {
     if (text.find(std::string("phase ") + phase) != std::string::npos) return phase;
   }
   return "none";
@@ -89,7 +89,7 @@ TEST_P(Faults, EveryCallOfAStepOnEveryReplicaIsNamedAndNothingIsLeft) {
       }
     }
   }
-  for (const char* phase : {"replicate", "shard", "local gradients", "all-reduce", "update", "barrier"}) {
+  for (const char* phase : kPhases) {
     EXPECT_EQ(found[phase], (std::set<int>{0, 1, 2})) << phase;
   }
 }

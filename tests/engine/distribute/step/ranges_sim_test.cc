@@ -109,8 +109,8 @@ TEST(Ranges, OfAReplicaAreOnAThreadThatBearsItsName) {
 TEST(Ranges, GivePhasesTheColoursOfTheTrace) {
   const Heard heard = heard_of_a_step();
   std::set<std::uint32_t> colours;
-  for (const char* phase : kPhaseNames) colours.insert(heard.named(phase).front().colour);
-  EXPECT_EQ(colours.size(), kPhaseNames.size());
+  for (const char* phase : kPhases) colours.insert(heard.named(phase).front().colour);
+  EXPECT_EQ(colours.size(), kPhases.size());
   EXPECT_EQ(colours.count(0), 0U);
 }
 
