@@ -1,7 +1,7 @@
 // What tracing costs: the same step without a tracer, with one, and with one that looks inside, in turns in one run: wall time and the CPU
 // time of all threads, as ratios to the mean of the two laps without a tracer of the same round, since a load that comes and goes weighs on
 // all of them then. How far "off" and "off again" lie apart is what cannot be measured here. Beside each stands the proof that tracing
-// changed no bit: the loss and the weights' checksum after the same steps. Last, what a step pays where nobody traces: its hooks are
+// changed no bit: the loss and the weights' checksum after the same steps. Last, what a step pays without a tracer: its hooks are
 // comparisons with null, so they are counted, and one is measured by itself.
 //
 //   trace_bench [mnist|mobilenet] [rounds]
@@ -75,15 +75,15 @@ double ratio(const std::vector<double>& these, const std::vector<double>& those,
   return median(std::move(ratios));
 }
 
-// Nanoseconds that a span's hooks take when nobody traces.
+// Nanoseconds that a span's hooks take without a tracer.
 double hook_ns(const Stream& stream) {
-  Tracer* volatile nobody = nullptr;
+  Tracer* volatile none = nullptr;
   constexpr int kTimes = 10'000'000;
   const double begin = wall_ms();
   for (int i = 0; i < kTimes; ++i) {
     SpanRecord record;
     record.replica = i;
-    const DeviceSpan span(nobody, stream, record);
+    const DeviceSpan span(none, stream, record);
   }
   return (wall_ms() - begin) * 1e6 / kTimes;
 }
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
   std::size_t spans = 0;
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t k = 0; k < std::size(kLaps); ++k) {
-      const std::size_t lap = (k + static_cast<std::size_t>(round)) % std::size(kLaps);  // nobody is always first
+      const std::size_t lap = (k + static_cast<std::size_t>(round)) % std::size(kLaps);  // each is first in turn
       MirroredStep& step = *models[lap].impl()->step;
       const std::unique_ptr<Tracer> tracer = kLaps[lap].traced ? std::make_unique<Tracer>() : nullptr;
       if (tracer) tracer->set_inspected_steps(kLaps[lap].inspected);

@@ -13,7 +13,7 @@ if(CCACHE)
 endif()
 find_package(Threads REQUIRED)
 
-# Same bits everywhere: no contraction behind our back (kernels say fma where they mean it), no fast-math.
+# Same bits everywhere: the compiler contracts nothing by itself (kernels say fma where they mean it), and there is no fast-math.
 add_library(lockstep_settings INTERFACE)
 target_compile_options(lockstep_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Werror -ffp-contract=off>)
@@ -49,7 +49,7 @@ if("$ENV{LOCKSTEP_UNITY}" STREQUAL "ON")
   set(unity ON)
 endif()
 option(LOCKSTEP_UNITY "Compile sources of a folder together" ${unity})
-function(lockstep_unite out base)  # base: an include folder of the target, so that builds elsewhere find the same text in a cache
+function(lockstep_unite out base)  # base: an include folder of the target, so that a compiler cache has the same text for other build folders
   cmake_parse_arguments(PARSE_ARGV 2 "" "" "" "SOURCES;ALONE")
   if(NOT LOCKSTEP_UNITY OR LOCKSTEP_SANITIZE OR NOT LOCKSTEP_BACKEND STREQUAL sim)
     set(${out} ${_SOURCES} PARENT_SCOPE)

@@ -4,7 +4,7 @@
 peers.py WORKLOAD_PROGRAM [--workloads mnist,...] [--rounds N] [--window SECONDS] [--only NAME,...] [--json FILE]
 
 Every peer is a process that waits for a number of steps, trains them, and answers. They take turns (A B C A B C ...), so that a noisy moment
-hits all alike; medians and the spread are printed, and ratios to them. fp32, the same global batch, data in memory, start-up left out (and
+hits all of them; medians and the spread are printed, and ratios to them. fp32, the same global batch, data in memory, start-up left out (and
 printed apart). A peer that fails to run fails the comparison.
 """
 import argparse

@@ -47,7 +47,7 @@ model.fit(data, steps_per_epoch=1, epochs=1, verbose=0)
 
 
 class Window(keras.callbacks.Callback):
-    """Time from the end of the first step to the end of the last: each fit makes its iterators anew, which is start-up, not training."""
+    """Time from the end of the first step to the end of the last: each fit makes new iterators, which is start-up, not training."""
 
     def on_train_batch_end(self, batch, logs=None):
         self.end = time.perf_counter()

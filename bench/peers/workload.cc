@@ -1,7 +1,7 @@
 // One of the reference models on data in memory, trained window by window on command: Lockstep's side of the comparison with its peers.
 //
-// workload NAME REPLICAS BATCH SAMPLES [one-copy]; NAME: mnist, reuters, mobilenet-v2-96, mobilenet-v2-224. After its first step it says
-// so; then each line "N" on stdin trains N steps with `fit` and answers with a line of JSON. peers.py drives it and the others alike.
+// workload NAME REPLICAS BATCH SAMPLES [one-copy]; NAME: mnist, reuters, mobilenet-v2-96, mobilenet-v2-224. After its first step it prints
+// a line; then each line "N" on stdin trains N steps with `fit` and answers with a line of JSON, as the other peers of peers.py do.
 // workload bandwidth: what this machine's memory gives all cores together.
 #include <algorithm>
 #include <chrono>

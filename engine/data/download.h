@@ -1,4 +1,4 @@
-// One file fetched over https, checked against what it must be, put in place in one move: nobody ever sees half of it.
+// One file fetched over https, checked for size and SHA-256, and moved into place: half a file is never there.
 #pragma once
 
 #include <cstdint>

@@ -119,7 +119,7 @@ class FileRows : public Rows {
                       opened.file->size() == kHeaderBytes + static_cast<std::uint64_t>(elements) * record;
     // Files that can't be decoded were left out when it was made, so it may have fewer elements than the recipe promises, never more.
     if (!ours || elements > input_->cardinality())
-      throw Error(filename_ + ": this cache was made by another recipe, or is damaged; remove it and it will be made anew");
+      throw Error(filename_ + ": this cache was made by another recipe, or is damaged. Fix: remove it, and it is made again");
     return elements;
   }
 

@@ -1,5 +1,5 @@
 // Dataset::shuffle: tf.data's streaming shuffle. A buffer is filled with the first elements; each draw hands out one of them, chosen
-// uniformly, and the next element of the input takes its place. Once the input is dry the buffer just empties, which makes
+// uniformly, and the next element of the input takes its place. At the end of the input the buffer just empties, which makes
 // a buffer of n or more elements a Fisher-Yates shuffle.
 #include <string>
 #include <utility>

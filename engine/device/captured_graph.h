@@ -1,6 +1,6 @@
 // Work of a stream that was captured instead of run, to be launched as often as one likes: one call for many operations.
 //
-// Addresses and arguments are those of the capture. Whoever launches it again sees to it that they still hold.
+// Addresses and arguments are those of the capture. The caller launches it again only while these hold.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -38,7 +38,7 @@ std::string hint_for(cudaError_t status) {
 }  // namespace
 
 void fail(cudaError_t status, const char* call, const char* file, int line) {
-  static_cast<void>(cudaGetLastError());  // an error that is not sticky is told once
+  static_cast<void>(cudaGetLastError());  // clears an error that is not sticky
   raise("CUDA", cudaGetErrorName(status), cudaGetErrorString(status), call, file, line, hint_for(status));
 }
 
@@ -53,7 +53,7 @@ void fail(cudnnStatus_t status, const char* call, const char* file, int line) {
 }
 
 void fail(ncclResult_t status, const char* call, const char* file, int line) {
-  raise("NCCL", ncclGetErrorString(status), "", call, file, line, "Set NCCL_DEBUG=INFO to hear more from NCCL.");
+  raise("NCCL", ncclGetErrorString(status), "", call, file, line, "Set NCCL_DEBUG=INFO for more from NCCL.");
 }
 
 }  // namespace lockstep

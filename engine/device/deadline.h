@@ -1,4 +1,4 @@
-// Waiting, but not for ever: every wait of a step has a deadline.
+// Every wait of a step has a deadline.
 #pragma once
 
 #include <algorithm>

@@ -44,7 +44,7 @@ class Stream {
   Stream(Stream&& other) noexcept;
   Stream& operator=(Stream&& other) noexcept;
 
-  void wait(const Event& event);  // an event not yet recorded is waited for not at all, as in CUDA
+  void wait(const Event& event);  // returns at once where the event was never recorded, as in CUDA
   void synchronize() const;
   int device() const { return device_; }
   cudaStream_t get() const { return stream_; }

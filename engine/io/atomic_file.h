@@ -1,4 +1,4 @@
-// Files that are replaced in one stroke: whoever looks sees the old one or the new one, whole, whatever happens in between.
+// Files that are replaced at once: a reader finds the old one or the new one, complete, whatever happens in between.
 #pragma once
 
 #include <string>

@@ -83,10 +83,10 @@ struct BackupAndRestore::State {
     if (place.batch > 0 && place.batch_size != event.batch_size)
       throw Error("BackupAndRestore: " + folder.string() + " was left after " + std::to_string(place.batch) + " global batches of " +
                   std::to_string(place.batch_size) + " samples, in the middle of an epoch; now a global batch has " +
-                  std::to_string(event.batch_size) + ": use the same, or remove the folder to begin anew");
+                  std::to_string(event.batch_size) + ". Fix: use the same, or remove the folder to begin again");
     if (const std::string other = difference(place, *event.place); !other.empty())
       throw Error("BackupAndRestore: " + folder.string() + " was left in epoch " + std::to_string(place.epoch + 1) + " of training with " +
-                  other + ": use the same, or remove the folder to begin anew");
+                  other + ". Fix: use the same, or remove the folder to begin again");
     event.weights = (folder / backup.weights).string();
     event.epoch = place.epoch;
     event.batch = place.batch;
@@ -96,7 +96,7 @@ struct BackupAndRestore::State {
   // What comes next: batch `batch` of epoch `epoch`. Workers hold the same bits, so one of them writes.
   void save(const TrainingEvent& event, int epoch, std::int64_t batch) const {
     if (event.model->strategy().worker() != 0) return;
-    fs::create_directories(folder);  // somebody may have removed it
+    fs::create_directories(folder);  // it may have been removed
     const std::string name = BackupPointer::kPrefix + std::to_string(epoch) + "-" + std::to_string(batch) + ".weights.h5";
     event.model->save_weights((folder / name).string());
     BackupPointer pointer{name, *event.place};
@@ -114,7 +114,7 @@ struct BackupAndRestore::State {
 
   void clean_up() {
     if (!ended || !fs::exists(folder)) return;
-    fs::remove(BackupPointer::path_in(folder));  // first: without it the rest is nothing
+    fs::remove(BackupPointer::path_in(folder));  // first: weights that no pointer names are no backup
     for (const fs::directory_entry& entry : fs::directory_iterator(folder))
       if (is_weights(entry.path())) fs::remove(entry.path());
     fs::remove(FolderLock::path_in(folder));

@@ -20,7 +20,8 @@ BackupPointer BackupPointer::read(const fs::path& folder) {
     if (pointer.weights.rfind(kPrefix, 0) != 0 || fs::path(pointer.weights).has_parent_path()) throw Error("its values make no sense");
     return pointer;
   } catch (const std::exception& error) {
-    throw Error("BackupAndRestore: " + path_in(folder).string() + " can't be read (" + error.what() + "); remove the folder to begin anew");
+    throw Error("BackupAndRestore: " + path_in(folder).string() + " can't be read (" + error.what() +
+                "). Fix: remove the folder to begin again");
   }
 }
 

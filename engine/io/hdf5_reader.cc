@@ -27,7 +27,7 @@ enum MessageType : std::uint16_t {
   kContinuation = 0x10,
   kSymbolTable = 0x11
 };
-constexpr unsigned char kShared = 2;  // flag of a message whose content stands elsewhere
+constexpr unsigned char kShared = 2;  // flag of a message whose content is in another message
 
 std::uint64_t padded(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -92,7 +92,7 @@ std::vector<Reader::Message> Reader::messages(std::uint64_t header) const {
   if (head.u8(0) != 1) fail("is damaged, or an HDF5 file of a newer form than Keras writes");
   std::vector<Span> blocks{Span(*this, header + 16, head.u32(8))};
   std::vector<Message> found;
-  // A chain of blocks that bites its tail ends here: there can't be more blocks than bytes for them.
+  // Ends a chain of blocks that is a cycle: there can't be more blocks than bytes for them.
   for (std::size_t i = 0; i < blocks.size() && i < image_.size() / 16; ++i) {
     const Span block = blocks[i];
     for (std::uint64_t at = 0; at + 8 <= block.size();) {

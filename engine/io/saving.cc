@@ -154,7 +154,7 @@ std::string now() {
   return text;
 }
 
-// What goes wrong inside a file is told with the file's name before it.
+// Errors inside a file begin with the file's name.
 template <typename Function>
 auto in_file(const std::string& path, Function function) {
   try {

@@ -22,8 +22,8 @@ std::string DenseLossImpl::name() const {
 bool DenseLossImpl::from_logits(const Program& program) const {
   if (kind_ != Kind::categorical_crossentropy) return !program.softmax_output();
   if (from_logits_ && program.softmax_output() && !warned_.exchange(true))
-    std::cerr << "Warning: categorical_crossentropy was told from_logits, but the model ends in a softmax: its output is no logits. The "
-                 "scores behind the softmax are used; leave one of the two out.\n";
+    std::cerr << "Warning: categorical_crossentropy has from_logits(), but the model ends in a softmax: its outputs are probabilities. "
+                 "The scores before the softmax are used. Fix: leave out one of the two.\n";
   return true;  // without a softmax the scores are the output, and the gradient goes there
 }
 

@@ -9,8 +9,8 @@ namespace lockstep {
 
 bool SparseCategoricalCrossentropyImpl::from_logits(const Program& program) const {
   if (from_logits_ && program.softmax_output() && !warned_.exchange(true))
-    std::cerr << "Warning: sparse_categorical_crossentropy was told from_logits, but the model ends in a softmax: its output is no logits. "
-                 "The scores behind the softmax are used; leave one of the two out.\n";
+    std::cerr << "Warning: sparse_categorical_crossentropy has from_logits(), but the model ends in a softmax: its outputs are "
+                 "probabilities. The scores before the softmax are used. Fix: leave out one of the two.\n";
   return from_logits_ || program.softmax_output();
 }
 

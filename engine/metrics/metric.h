@@ -1,4 +1,4 @@
-// Metrics: sums kept on each replica's GPU; the mean over all replicas is taken when somebody looks.
+// Metrics: sums kept on each replica's GPU; the mean over all replicas is taken when it is asked for.
 #pragma once
 
 #include <memory>

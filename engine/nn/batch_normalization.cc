@@ -59,7 +59,7 @@ class BatchNormalizationOp : public LayerOp {
   }
 
  private:
-  // Pixels (or whatever the rows are) of all replicas' samples: every sample has as many.
+  // Rows (for images pixels) of all replicas' samples: every sample has as many.
   ops::BatchNormGroup group_of(const LayerRun& run) const {
     if (!synchronized_ || !run.info->group) return {};
     return {run.info->group, run.info->member, rows_ / run.inputs[0].shape()[0] * run.info->global_batch};

@@ -1,4 +1,4 @@
-// Dense: activation(x * kernel + bias) along the last axis; whatever stands before it counts as rows.
+// Dense: activation(x * kernel + bias) along the last axis; all axes before it count as rows.
 #pragma once
 
 #include <memory>

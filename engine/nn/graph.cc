@@ -77,7 +77,7 @@ Graph Graph::chain(const std::vector<std::shared_ptr<LayerImpl>>& layers, const 
       const Shape& declared = *layer->declared_input();
       if (sample.rank() == 0) sample = declared;
       if (sample != declared)
-        throw Error("The model was told that samples have shape " + declared.str() + ", but they have " + sample.str());
+        throw Error("The first layer declares samples of shape " + declared.str() + ", but they have " + sample.str());
     }
     if (layer->is_input()) {
       if (!nodes.empty()) throw Error("Input stands behind \"" + nodes.back().layer->class_name() + "\": it can only come first");

@@ -1,4 +1,4 @@
-// How a variable gets its first values: on the host, from (seed, variable's index) alone, so every run starts alike.
+// How a variable gets its first values: on the host, from (seed, variable's index) alone, so every run starts with the same.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ struct LayerWork {
   std::size_t live_bytes = 0;  // activations and gradients that the memory plan keeps at this time; of a graph, the most
 };
 
-// Is told before and after work is issued, so that a trace can show it. Being told changes nothing of what is issued.
+// Called before and after work is issued, for a trace. What is issued is the same with and without it.
 class LayerWatcher {
  public:
   virtual ~LayerWatcher() = default;

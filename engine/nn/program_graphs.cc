@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// Nothing runs and nobody is told anything in here, so a capture that comes to nothing leaves nothing behind.
+// Nothing runs in here and `ready` is not called, so a capture that fails has no effect.
 bool PassGraphs::capture(const Pass& pass, const std::vector<bool>& segment_ends) {
   std::vector<Segment> made;
   std::optional<StreamCapture> open;
@@ -25,7 +25,7 @@ bool PassGraphs::capture(const Pass& pass, const std::vector<bool>& segment_ends
     if (!segment_ends[static_cast<std::size_t>(variable)]) return;
     end_segment();
     open.emplace(*pass.stream);
-    segment.steps.push_back(now);  // its work may go on
+    segment.steps.push_back(now);  // its work may continue in the next segment
   };
   try {
     for (now = 0; now < pass.steps; ++now) {

@@ -22,7 +22,7 @@ class PassGraphs {
     std::size_t steps = 0;
     std::function<bool(std::size_t step)> fixed;                        // takes the same arguments every time
     std::function<void(std::size_t step, const Ready& ready)> issue;    // as in a run
-    std::function<void(std::size_t step, const Ready& ready)> capture;  // as in a run, of a fixed one: there is no step to be in
+    std::function<void(std::size_t step, const Ready& ready)> capture;  // the same for a fixed one, in a capture: without a StepInfo
     // A graph that holds work of these steps.
     std::function<void(const std::vector<std::size_t>& steps, const CapturedGraph& graph)> launch;
   };
@@ -30,15 +30,15 @@ class PassGraphs {
   // Runs the pass, one way or the other: the same operations in the same order, so the same bits.
   // Where `segment_ends` says so a segment ends as soon as that variable is ready.
   void run(const Pass& pass, const std::vector<bool>& segment_ends, const Ready& ready);
-  void clear() { segments_.clear(); }  // addresses or arguments are others now
+  void clear() { segments_.clear(); }  // addresses or arguments have changed
 
   int graphs() const;  // that a run launches, once they are captured
 
  private:
   struct Segment {
     CapturedGraph graph;
-    bool by_itself = false;          // no graph but a step
-    std::vector<std::size_t> steps;  // whose work it is
+    bool by_itself = false;          // a step that is issued by itself
+    std::vector<std::size_t> steps;  // whose work it holds
     std::vector<int> ready;          // variables whose gradients the graph completes
   };
   bool capture(const Pass& pass, const std::vector<bool>& segment_ends);

@@ -65,7 +65,7 @@ class VariableStore {
   void make_slots(int count);        // optimizer slots, zero-filled; calling again with the same count keeps them
   int slots() const { return static_cast<int>(lender().slots_.size()); }
   Tensor slot(int k) const;  // flat, as long as weights()
-  // Sums of the squares of a sparse variable's gradients, for optimizers that want them; not defined elsewhere.
+  // Sums of the squares of a sparse variable's gradients, for optimizers that want them; undefined for other variables.
   void make_squares(bool yes);
   Tensor squares(int index) const;
   std::uint64_t generation() const { return generation_; }  // changes when make_squares made or dropped some

@@ -1,4 +1,4 @@
-// A typed view on device memory that somebody else owns. Images are NHWC.
+// A typed view on device memory; it does not own it. Images are NHWC.
 #pragma once
 
 #include <cstdint>

@@ -82,17 +82,17 @@ class Training {
     impl_.place = now;
   }
 
-  // Workers that begin in different places would wait for each other in vain.
+  // Workers that begin in different places would wait for each other until the deadline.
   void require_agreement(const TrainingEvent& event) {
     constexpr int kBitsOfBatches = 40;
     const std::uint64_t place = (static_cast<std::uint64_t>(event.epoch) << kBitsOfBatches) + 2 * static_cast<std::uint64_t>(event.batch);
     if (impl_.step->workers_agree(place + (event.weights.empty() ? 0 : 1))) return;
     throw Error("fit: worker " + std::to_string(impl_.strategy.worker()) + " would begin at batch " + std::to_string(event.batch + 1) +
-                " of epoch " + std::to_string(event.epoch + 1) + ", another one elsewhere; all workers must see the same files, such as " +
-                "BackupAndRestore's folder");
+                " of epoch " + std::to_string(event.epoch + 1) +
+                ", another one at another place. Fix: let all workers see the same files, such as " + "BackupAndRestore's folder");
   }
 
-  std::int64_t steps_of_an_epoch() const {  // -1: nobody knows yet
+  std::int64_t steps_of_an_epoch() const {  // -1: not known yet
     const std::int64_t steps = data_.cardinality();
     return options_.steps_per_epoch_ >= 0 && (steps < 0 || options_.steps_per_epoch_ < steps) ? options_.steps_per_epoch_ : steps;
   }

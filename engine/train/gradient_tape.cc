@@ -9,7 +9,7 @@ GradientTape::GradientTape(Model model) : model_(std::move(model)) {
   const int replicas = model_.strategy().num_replicas_in_sync();
   if (const ReplicaContext* context = ReplicaContext::current()) {
     if (context->strategy() != model_.strategy().impl().get()) {
-      throw Error("GradientTape: the model was made elsewhere; make it inside the scope of the strategy that runs it");
+      throw Error("GradientTape: the model was made outside this scope. Fix: make it inside the scope of the strategy that runs it");
     }
     replica_ = context->replica_id_in_sync_group();
   } else if (replicas > 1) {

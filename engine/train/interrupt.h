@@ -1,5 +1,4 @@
-// Whether somebody asked the program this library is loaded into to stop what it does: a notebook's kernel, which can't end a
-// cell from outside.
+// Whether the user has interrupted the program that this library is loaded into: a notebook's kernel, which can't end a cell from outside.
 #pragma once
 
 namespace lockstep {

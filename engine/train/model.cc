@@ -202,7 +202,7 @@ void Model::set_weights(const std::vector<NamedArray>& weights) {
   impl_->fresh = false;
 }
 
-// Where variables lie depends on which are trained, so freezing or thawing a layer makes them anew, with the values they had.
+// Where variables lie depends on which are trained, so freezing or thawing a layer makes them again, with the values they had.
 void Model::Impl::rebuild_where_frozen() {
   if (!step) return;
   bool changed = false;

@@ -1,4 +1,4 @@
-// Progress as Keras shows it: a moving bar on a terminal, one line an epoch elsewhere.
+// Progress as Keras shows it: a moving bar on a terminal, one line an epoch in a file.
 #pragma once
 
 #include <chrono>

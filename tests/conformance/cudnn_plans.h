@@ -1,4 +1,4 @@
-// Plans for a Tesla T4, which need not be there: NVIDIA's library is told its properties, the virtual one has it.
+// Plans for a Tesla T4, which need not be there: NVIDIA's library gets its properties as a descriptor, the virtual one has the card.
 // One implementation for each: cudnn_plans_real.cc, cudnn_plans_virtual.cc.
 #pragma once
 

@@ -130,7 +130,7 @@ TEST_F(MobileNetV2Golden, TwoReplicasHaveMirroredStrategysLossesAndWeightsAndIts
     worst = std::max(worst, golden::relative_l2(ours, mean));
   }
   EXPECT_LE(worst, kRelative);
-  EXPECT_GT(apart, 5 * worst);  // else averaging could not be told from not averaging
+  EXPECT_GT(apart, 5 * worst);  // else a model that does not average would pass too
   testing::expect_equal_copies(model);
 }
 

@@ -1,4 +1,4 @@
-// Real training on the real files: five epochs on every arrangement of GPUs the design speaks of.
+// Real training on the real files: five epochs on every arrangement of GPUs that the design names.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

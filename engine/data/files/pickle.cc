@@ -11,8 +11,8 @@ namespace {
 
 enum class Kind { none, number, text, tuple, list, function, array, element_type };
 
-// Small: texts, tuples and lists stand in tables of their own, and `number` is the place there. So nothing a pickle says can build
-// a ring of owners or something that is large when copied.
+// Small: texts, tuples and lists stand in tables of their own, and `number` is the place there. So no pickle can build a cycle of
+// owners or a value that is large to copy.
 struct Value {
   Kind kind = Kind::none;
   std::int64_t number = 0;
@@ -212,7 +212,7 @@ class Machine {
     }
   }
 
-  // An array's state: (version, shape, element type, Fortran order, elements). That of an element type says nothing we need.
+  // An array's state: (version, shape, element type, Fortran order, elements). That of an element type is not needed.
   void build() {
     const Value state = pop(Kind::tuple, "a tuple");
     if (stack_.empty()) fail("there is nothing to build");

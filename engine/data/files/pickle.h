@@ -1,8 +1,8 @@
 // The one kind of Python pickle that is read: a numpy array of objects, each a list of integers, as reuters.npz has it.
 //
 // A pickle is a program for a stack machine that may call any function by its name. Here a few of its instructions are known (those that
-// put together numbers, strings, tuples and lists), four names of functions are recognised and none is ever called: what they would
-// make is told by their names. Everything else is an Error. Format: the comments of Python's pickletools.
+// put together numbers, strings, tuples and lists), four names of functions are recognised and none is ever called: their names
+// say what they would make. Everything else is an Error. Format: the comments of Python's pickletools.
 #pragma once
 
 #include <cstdint>

@@ -109,7 +109,7 @@ class Png {
 
   static std::uint32_t checksum(const std::string& type, const std::uint8_t* data, std::uint32_t length) {
     uLong sum = crc32(0, reinterpret_cast<const Bytef*>(type.data()), 4);
-    if (length > 0) sum = crc32(sum, data, length);  // with no data zlib would begin anew
+    if (length > 0) sum = crc32(sum, data, length);  // without data zlib returns the start value
     return static_cast<std::uint32_t>(sum);
   }
 

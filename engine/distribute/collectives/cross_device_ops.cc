@@ -35,7 +35,7 @@ const std::vector<Entry>& registry() {
 
 }  // namespace
 
-// Rare (once for a model), so its events are made here; CUDA lets an event go once the work that records it is done.
+// Rare (once for a model), so its events are made here; CUDA frees an event once the work that records it is done.
 Traffic CrossDeviceOps::broadcast(const std::vector<Participant>& participants) {
   Traffic traffic;
   const Participant& root = participants.front();

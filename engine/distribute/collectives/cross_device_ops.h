@@ -52,8 +52,8 @@ struct Message {
   bool adds = false;
 };
 
-// Is told of every message while it is issued, between `begin` and `end` on the receiver's stream; being told changes nothing of what is
-// issued. `place` is the receiver's: what it has there before, and then the result.
+// Called for every message, before and after it is issued on the receiver's stream; what is issued is the same with and without it. `place`
+// is the receiver's: what it has there before, and then the result.
 class MessageWatcher {
  public:
   virtual ~MessageWatcher() = default;
@@ -62,14 +62,14 @@ class MessageWatcher {
 };
 
 // Everything is asynchronous: ordered behind what each participant's stream holds, and before what comes after it. Called by
-// one thread for all replicas of this process, so an event is always recorded before somebody waits for it.
+// one thread for all replicas of this process, so an event is always recorded before a stream waits for it.
 class CrossDeviceOps {
  public:
   virtual ~CrossDeviceOps() = default;
   virtual std::string name() const = 0;
   // Sums the buffers; afterwards every participant has the same bits.
   virtual Traffic all_reduce(const std::vector<Participant>& participants) = 0;
-  // Sums the buffers into participant 0's; what the others hold afterwards is not said.
+  // Sums the buffers into participant 0's; what the others hold afterwards is undefined.
   virtual Traffic reduce(const std::vector<Participant>& participants) { return all_reduce(participants); }
   // Copies participant 0's buffer to all others.
   virtual Traffic broadcast(const std::vector<Participant>& participants);
@@ -90,9 +90,9 @@ class CrossDeviceOps {
     throw Error(name() + ": rows are gathered over workers, and there is one.");
   }
   virtual void check() {}  // throws when another worker is lost
-  virtual void abort() {}  // nothing more will be reduced: lets go of whoever waits
+  virtual void abort() {}  // nothing more will be reduced: waiting streams are released
 
-  // For a trace; null: nobody watches. NCCL's messages are its own affair.
+  // For a trace; null: none. Messages inside NCCL are not seen.
   void watch(MessageWatcher* watcher) { watcher_ = watcher; }
 
  protected:

@@ -1,6 +1,6 @@
 // Sums over the replicas of all workers: one NCCL communicator whose ranks are all replicas, this process's in a row.
 //
-// With the same number of replicas the ring is the same whoever they belong to, so two workers with one GPU each get the bits of one
+// With the same number of replicas the ring is the same for any number of workers, so two workers with one GPU each get the bits of one
 // process with two.
 #pragma once
 
@@ -39,7 +39,7 @@ class MultiWorkerAllReduceOps : public CrossDeviceOps {
   Agreement agreement_;
   std::vector<LogicalGpu*> gpus_;
   std::vector<ncclComm_t> communicators_;  // by replica here
-  std::vector<Buffer> words_;              // by replica here: its row and everybody's, for gather
+  std::vector<Buffer> words_;              // by replica here: its row and those of all, for gather
   std::string lost_;                       // what ended the communicator
 };
 

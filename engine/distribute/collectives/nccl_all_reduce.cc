@@ -65,8 +65,8 @@ void NcclAllReduceOps::check(const std::vector<Participant>& participants) const
   if (!fits) throw Error("NcclAllReduce: these replicas are not the ones prepare() made communicators for.");
 }
 
-// One call for every replica, as one group. When a call fails the others' GPUs would wait for that replica for ever: so all
-// communicators are aborted, which lets them go, and made anew for the next collective.
+// One call for every replica, as one group. When a call fails the other GPUs would wait for that replica for ever: so all
+// communicators are aborted, which releases them, and the next collective makes new ones.
 template <typename Call>
 void NcclAllReduceOps::grouped(const std::vector<Participant>& participants, const Call& call) {
   if (communicators_.empty()) connect();

@@ -1,4 +1,4 @@
-// What one card could do if it need not pretend to be several: its logical GPUs share one copy of weights and optimizer slots.
+// The logical GPUs of one card share one copy of weights and optimizer slots, which one card needs only once.
 //
 // This is not mirrored training: nothing is replicated, and there is nothing to compare. So it is only used where it is asked for by name.
 // Gradients, statistics and activations stay each replica's own. Replica 0 adds the others' gradients to its own, in the order of the

@@ -1,4 +1,4 @@
-// The plainest all-reduce: replica 0 adds up everybody's buffer and hands the sum back.
+// The simplest all-reduce: replica 0 adds up all buffers and sends the sum back.
 //
 // 2(n - 1) messages of S bytes, all through replica 0's link: fine for two replicas or one card, the bottleneck for many. It adds in
 // replica order, ((x0 + x1) + x2) + ..., so it is also the one to compare others with.

@@ -35,7 +35,7 @@ bool ReductionTree::nothing_to_do(const std::vector<Participant>& participants) 
   if (participants.size() == 1 || elements == 0) return true;
   if (participants.size() != ready_.size() || elements > elements_) {
     throw Error("All-reduce \"" + name() + "\": a buffer of " + std::to_string(elements) + " elements on " +
-                std::to_string(participants.size()) + " replicas is not what prepare() was told of.");
+                std::to_string(participants.size()) + " replicas differs from the number prepare() was called with.");
   }
   return false;
 }
@@ -129,7 +129,7 @@ Traffic ReductionTree::all_reduce(const std::vector<Participant>& participants) 
     sent.put(child, bytes);
     record(read_, participants, child);
   }
-  // What a parent does next may overwrite its buffer. Only now, or its children would be served one after another.
+  // What a parent does next may overwrite its buffer. It waits for all children here, so that they can read at the same time.
   for (const auto& [up, down] : edges_) {
     const auto parent = static_cast<std::size_t>(up);
     on_behalf_of(parent, [&, child = static_cast<std::size_t>(down)] { participants[parent].stream->wait(read_[child]); });

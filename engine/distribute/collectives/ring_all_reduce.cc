@@ -39,7 +39,7 @@ Traffic RingAllReduceOps::all_reduce(const std::vector<Participant>& participant
   const std::vector<Shard> chunks = cut_batch(elements, n);  // the first is the longest
   if (participants.size() != ready_.size() || elements > elements_) {
     throw Error("Ring all-reduce: a buffer of " + std::to_string(elements) + " elements on " + std::to_string(n) +
-                " replicas is not what prepare() was told of.");
+                " replicas differs from the number prepare() was called with.");
   }
 
   const auto at = [&](int index) { return static_cast<std::size_t>((index % n + n) % n); };

@@ -22,7 +22,7 @@ class BackupAndRestore : public Callback {
   BackupAndRestore& delete_checkpoint(bool yes);      // when training has ended; the default
   void remove();          // the backup of a training that has ended by itself: for delete_checkpoint(false), once the model is saved
   bool restored() const;  // a backup was found
-  static bool has_backup(const std::string& backup_dir);  // somebody was interrupted there
+  static bool has_backup(const std::string& backup_dir);  // of a training that was interrupted
 
  private:
   struct State;

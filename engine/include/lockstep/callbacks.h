@@ -1,4 +1,4 @@
-// What a program wants to hear while a model trains, and how it says stop.
+// What a program is called with while a model trains, and how it stops training.
 #pragma once
 
 #include <atomic>
@@ -23,10 +23,10 @@ struct TrainingEvent {
   std::int64_t batch = 0;  // in this epoch, from 0
   const Logs* logs = nullptr;
   bool stop = false;
-  Model* model = nullptr;       // the one that is trained
-  bool interrupted = false;     // somebody stopped it between batches, and that is why this epoch or training ends before it is done
-  std::int64_t batch_size = 0;  // global
-  std::string weights;          // for on_train_begin: load these, with the optimizer's state
+  Model* model = nullptr;                // the one that is trained
+  bool interrupted = false;              // it was stopped between batches, so this epoch or the training is not complete
+  std::int64_t batch_size = 0;           // global
+  std::string weights;                   // for on_train_begin: load these, with the optimizer's state
   const TrainingPlace* place = nullptr;  // on which samples, and how far
 };
 

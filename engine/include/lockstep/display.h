@@ -54,7 +54,7 @@ std::vector<std::int32_t> argmax(const Array& outputs);
 
 }  // namespace lockstep
 
-// How a notebook's kernel is told. xeus-cling wants its JSON type; the project's own kernel has a lighter one.
+// How a notebook's kernel gets the picture. xeus-cling takes its JSON type; the project's own kernel has a lighter one.
 #if defined(LOCKSTEP_NOTEBOOK_KERNEL)
 namespace lockstep {
 inline xcpp::mime_bundle mime_bundle_repr(const Rich& rich) {

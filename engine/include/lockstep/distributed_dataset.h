@@ -25,7 +25,7 @@ class DistributedDataset {
   DistributedDataset(Start start, std::int64_t cardinality) : start_(std::move(start)), cardinality_(cardinality) {}
 
   std::unique_ptr<Source> iterate(std::int64_t epoch = 0) const { return start_(epoch); }
-  std::int64_t cardinality() const { return cardinality_; }  // global batches of an epoch; -1 when there is no end or nobody knows
+  std::int64_t cardinality() const { return cardinality_; }  // global batches of an epoch; -1 when there is no end or it is not known
 
   class Iterator {
    public:

@@ -106,7 +106,7 @@ class Model {
   // A functional model: the layers between an Input and what was made of it.
   Model(const KerasTensor& input, const KerasTensor& output, const std::string& name = "functional");
 
-  // Metrics by name or as objects: {"accuracy", SparseTopKCategoricalAccuracy(5)}. Compiling again starts the optimizer anew and keeps the
+  // Metrics by name or as objects: {"accuracy", SparseTopKCategoricalAccuracy(5)}. Compiling again resets the optimizer and keeps the
   // weights. Only `weighted_metrics` see the weights of samples: they are weighted means.
   void compile(Optimizer optimizer, Loss loss, const std::vector<Metric>& metrics = {}, const std::vector<Metric>& weighted_metrics = {});
   // Everything random follows from it. Before the first use: first weights, dropout. Once weights were trained, set or loaded they stay,
@@ -127,7 +127,7 @@ class Model {
   std::map<std::string, double> train_on_batch(const Array& x, const Array& y, const Array& sample_weight = {});
   std::map<std::string, double> test_on_batch(const Array& x, const Array& y, const Array& sample_weight = {});
 
-  // The end of a step by hand (gradient_tape.h): sums all replicas' gradients, updates, waits for all.
+  // The end of a custom step (gradient_tape.h): sums all replicas' gradients, updates, waits for all.
   void apply_gradients();
 
   // Variables in Keras' order. Setting them sets them on every replica.

@@ -50,7 +50,7 @@ TEST(DrawnDigits, AreGreyImagesCentredByMassLikeMnists) {
   EXPECT_NEAR(all / 2000 / kPixels, 0.13, 0.03) << "as much ink as MNIST has";
 }
 
-TEST(DrawnDigits, AreAllTenInEqualNumbersAndNoTwoAlike) {
+TEST(DrawnDigits, AreAllTenInEqualNumbersAndAllDifferent) {
   const DrawnDigits digits = draw_digits(3000, 4);
   std::array<int, 10> counts{};
   std::set<std::string> seen;
@@ -64,9 +64,9 @@ TEST(DrawnDigits, AreAllTenInEqualNumbersAndNoTwoAlike) {
   EXPECT_EQ(seen.size(), 3000U);
 }
 
-// The nearest of 3,000 others tells most digits, as with MNIST (where it gets about 92 % with so few): they can be learnt, and
-// are no dozen of fixed pictures.
-TEST(DrawnDigits, CanBeToldApartByTheirNeighbours) {
+// The nearest of 3,000 others has the right label for most digits, as with MNIST (about 92 % with so few): they can be learnt, and are more
+// than a dozen fixed pictures.
+TEST(DrawnDigits, AreRecognisedByTheirNeighbours) {
   const DrawnDigits known = draw_digits(3000, 1), asked = draw_digits(200, 2);
   int right = 0;
   for (std::int64_t i = 0; i < 200; ++i) {

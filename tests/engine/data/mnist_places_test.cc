@@ -62,7 +62,7 @@ TEST_F(MnistPlaces, AreTriedInTheOrderPromised) {
   EXPECT_EQ(mark(), 8);
   EXPECT_EQ(mark(place("given")), 9);
   EXPECT_EQ(load(place("given")).source, "MNIST, from the four IDX files in " + place("given"));
-  EXPECT_EQ(mark(place("elsewhere")), 8) << "a folder without them is passed over";
+  EXPECT_EQ(mark(place("other")), 8) << "a folder without them is passed over";
 }
 
 TEST_F(MnistPlaces, GiveScaledImagesAndLabels) {

@@ -57,7 +57,7 @@ TEST_F(RealFiles, AreMnist) {
   EXPECT_EQ(mnist.x_test.shape(), Shape({10000, 28, 28, 1}));
   EXPECT_EQ(counts(mnist.y_train), (std::array<int, 10>{5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949}));
   EXPECT_EQ(counts(mnist.y_test), (std::array<int, 10>{980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009}));
-  EXPECT_NEAR(mean(mnist.x_train), 0.1307, 5e-5);  // the mean everybody normalises by
+  EXPECT_NEAR(mean(mnist.x_train), 0.1307, 5e-5);  // the mean that MNIST is usually normalised by
   EXPECT_EQ(mnist.y_train.data<std::int32_t>()[0], 5);
 }
 

@@ -18,7 +18,7 @@ History three_epochs() {
   return history;
 }
 
-// A notebook's theme colours what says nothing of colour; black, white or a background of our own would be wrong in one theme.
+// A notebook's theme colours what has no colour of its own; black, white or a background would be wrong in one theme.
 void expect_no_theme_of_its_own(const std::string& html) {
   for (const char* word : {"black", "white", "#000", "#fff", "#555", "#eee"}) EXPECT_EQ(html.find(word), std::string::npos) << word;
 }

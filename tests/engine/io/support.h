@@ -37,7 +37,7 @@ class Folder {
   std::filesystem::path path_;
 };
 
-// A virtual machine is told how many GPUs it has before its first use; a real one with a single GPU has it split.
+// The number of virtual GPUs is set before their first use; a real GPU that is alone is split.
 inline const int kTwoGpus = setenv("LOCKSTEP_SIM_GPUS", "2", 0);
 
 inline Strategy strategy_of(int replicas) {

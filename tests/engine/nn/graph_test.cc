@@ -71,7 +71,7 @@ TEST(Graph, TheInputShapeMayBeSaidInThreeWays) {
   EXPECT_EQ(chain({Conv2D(1, 3)}, {9, 9, 2}).input(), (Shape{9, 9, 2}));
   EXPECT_EQ(chain({Input({28, 28, 1}), Conv2D(1, 3)}).nodes().size(), 1U);
   EXPECT_NE(error_of([] { chain({Dense(1)}); }).find("does not know the shape of its samples"), std::string::npos);
-  EXPECT_EQ(error_of([] { chain({Input({4}), Dense(1)}, {5}); }), "The model was told that samples have shape (4,), but they have (5,)");
+  EXPECT_EQ(error_of([] { chain({Input({4}), Dense(1)}, {5}); }), "The first layer declares samples of shape (4,), but they have (5,)");
   EXPECT_NE(error_of([] { chain({Dense(1), Input({4})}, {5}); }).find("can only come first"), std::string::npos);
   EXPECT_NE(error_of([] { chain({Input({4})}); }).find("at least one layer"), std::string::npos);
 }

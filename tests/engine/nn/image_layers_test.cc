@@ -163,7 +163,7 @@ TEST(BatchNormalization, NormalisesWithTheBatchAloneOrWithAReluBehind) {
   }
 }
 
-TEST(BatchNormalization, KeepsItsOwnOutputWhereSomebodyBesidesTheReluReadsIt) {
+TEST(BatchNormalization, KeepsItsOwnOutputWhereAnotherLayerBesidesTheReluReadsIt) {
   std::mt19937 random(22);
   std::vector<Node> nodes = behind_probe({BatchNormalization().epsilon(0.01F), ReLU(0.5F)}, Shape{4, 3}, 3);
   nodes.push_back({Add().impl(), {1, 2}, {}});

@@ -125,11 +125,11 @@ const std::map<std::string, Make>& table() {
 }
 
 // Input has nothing to derive, and an Embedding's input are whole numbers: its own test sums gradients by row.
-const std::set<std::string> kElsewhere = {"InputLayer", "Embedding"};
+const std::set<std::string> kTestedByThemselves = {"InputLayer", "Embedding"};
 
 TEST(LayerTable, HasEveryLayerThereIs) {
   for (const std::string& name : layer_class_names())
-    EXPECT_TRUE(table().count(name) + kElsewhere.count(name) == 1) << name << " has no gradient check";
+    EXPECT_TRUE(table().count(name) + kTestedByThemselves.count(name) == 1) << name << " has no gradient check";
   for (const auto& [name, make] : table()) {
     std::mt19937 random(1);
     EXPECT_EQ(make(random).layer.impl()->class_name(), name);

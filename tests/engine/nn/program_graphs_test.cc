@@ -15,7 +15,7 @@ namespace {
 
 const Shape kSample{10, 9, 2};
 
-// Convolution, batch normalisation, pooling, products, and a layer that draws anew at each step.
+// Convolution, batch normalisation, pooling, products, and a layer that draws new numbers at each step.
 std::vector<Layer> layers() {
   return {Conv2D(4, 3), BatchNormalization(), ReLU(), MaxPooling2D(2), Flatten(), Dense(6, "relu"), Dropout(0.5F), Dense(5, "softmax")};
 }
@@ -116,7 +116,7 @@ TEST(ProgramGraphs, AreThrownAwayWhenMemoryMoves) {
   expect_equal_steps(two.plain, two.graphs, 2, 34);
 }
 
-// Steps made by hand: what a pass does with one that can't be captured, and with one that fails.
+// A pass of plain functions: one step can't be captured, one fails.
 struct Steps {
   LogicalGpu gpu{GpuId{}};
   Buffer buffer = gpu.arena().allocate(sizeof(float), "a number");

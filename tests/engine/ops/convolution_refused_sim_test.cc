@@ -1,4 +1,4 @@
-// Where cuDNN has no plan (the virtual one can be told to refuse) the direct kernels run, and nobody sees the difference.
+// Where cuDNN has no plan (LOCKSTEP_SIM_CUDNN_REFUSE makes the virtual one refuse) the direct kernels run, with the same results.
 #include <cstdlib>
 
 #include "tests/engine/ops/support/convolution_check.h"

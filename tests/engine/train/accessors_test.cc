@@ -10,8 +10,8 @@
 namespace lockstep {
 namespace {
 
-#define GIVES_A_VALUE_OF_A_TEMPORARY(Type, call)                                                                             \
-  static_assert(std::is_lvalue_reference_v<decltype(std::declval<const Type&>() call)>, #Type " " #call ": copies in vain"); \
+#define GIVES_A_VALUE_OF_A_TEMPORARY(Type, call)                                                                                  \
+  static_assert(std::is_lvalue_reference_v<decltype(std::declval<const Type&>() call)>, #Type " " #call ": copies without need"); \
   static_assert(!std::is_reference_v<decltype(std::declval<Type>() call)>, #Type " " #call ": dangles when a temporary ends")
 
 using Arrays = PerReplica<Array>;

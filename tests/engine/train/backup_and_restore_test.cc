@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr int kSamples = 88, kBatch = 16, kBatches = 6, kEpochs = 4;  // the last batch of an epoch is a short one
 
-// Small pictures of three kinds: a bright row, a bright column, neither; with noise.
+// Small pictures of three kinds: a bright row, a bright column, or plain; with noise.
 struct Pictures {
   Array x{Shape{kSamples, 6, 6, 1}};
   Array y{Shape{kSamples}, DType::int32};
@@ -250,7 +250,7 @@ TEST_F(Backups, OfOtherSamplesSeedsOrDataAreRefusedAndStay) {
   }
 }
 
-TEST_F(Backups, ThatWaitForTheSaveGoWhenTheyAreToldTo) {
+TEST_F(Backups, ThatAreKeptForTheSaveAreRemovedOnRequest) {
   Model model = this->model(1, Adam(2e-3F));
   BackupAndRestore kept = backup().delete_checkpoint(false);
   model.fit(data(), options().callback(kept).callback(stop_after(1, 2)));

@@ -1,4 +1,4 @@
-// Callbacks with Keras' names, and training with every loss; on one small regression that can be followed by hand.
+// Callbacks with Keras' names, and training with every loss; on one small regression whose values are easy to work out.
 #include "lockstep/callbacks.h"
 
 #include <gtest/gtest.h>

@@ -98,7 +98,7 @@ TEST_F(Scopes, ReadingAndSavingNeedNone) {
   });
 }
 
-TEST_F(Scopes, StepsByHandKeepToThemToo) {
+TEST_F(Scopes, CustomStepsKeepToThemToo) {
   const Strategy two = strategy(2), three = strategy(3);
   Model model = two.scope(make_model);
   model.build(Shape{5});

@@ -34,7 +34,7 @@ class EveryAlgorithm : public ::testing::TestWithParam<Case> {
   Gpus gpus() const { return GetParam().one_card ? testing::logical_gpus(GetParam().replicas) : testing::whole_cards(GetParam().replicas); }
 };
 
-TEST_P(EveryAlgorithm, SumsExactlyAndAlikeOnAllReplicas) {
+TEST_P(EveryAlgorithm, SumsExactlyAndEquallyOnAllReplicas) {
   Gpus there = gpus();
   if (there.pointers.empty()) GTEST_SKIP() << "fewer cards here";
   Bench bench(GetParam().algorithm, std::move(there), 65537);

@@ -31,7 +31,7 @@ TEST(RowsInUse, AreEachOnceInOrderWithTheirPlaces) {
 TEST(Gathering, IsChosenWhereItIsLessToSend) {
   EXPECT_TRUE(gathering_is_less(2, 2000, 30982, 7));    // a batch of newswires
   EXPECT_FALSE(gathering_is_less(2, 30000, 30982, 7));  // nearly every word
-  EXPECT_FALSE(gathering_is_less(16, 4000, 30982, 7));  // many replicas: everything to everybody
+  EXPECT_FALSE(gathering_is_less(16, 4000, 30982, 7));  // many replicas: each sends all its rows to all others
   // At the border: n most (columns + 1) against 2 rows columns.
   EXPECT_TRUE(gathering_is_less(2, 6, 7, 12));
   EXPECT_FALSE(gathering_is_less(2, 7, 7, 1));

@@ -1,4 +1,4 @@
-// Host threads of replicas: they work side by side, failures name their replica, and every wait ends.
+// Host threads of replicas: they work side by side, failures name the replica, and every wait has an end.
 #include "engine/distribute/replica/replica_threads.h"
 
 #include <gtest/gtest.h>

@@ -16,8 +16,8 @@ namespace {
 
 using namespace testing;  // NOLINT(google-build-using-namespace): GPUs and models made for these tests
 
-// A life of a mirrored step: made, trained twice, looked at, and gone. Returns how many calls the first plan has seen before the end:
-// what fails while all is taken down has nobody to tell.
+// Makes a mirrored step, trains twice, reads a weight and destroys the step. Returns how many calls the first plan had seen before the
+// destruction: a failure in a destructor is not reported.
 std::uint64_t train(const std::string& algorithm) {
   const Gpus gpus = algorithm == "nccl" ? whole_cards(2) : logical_gpus(2);
   StepOptions options;
@@ -74,7 +74,7 @@ TEST_P(PlannedFaults, GiveOneErrorAndLeaveNothing) {
       text = error.what();
     }
     EXPECT_EQ(sim::armed_faults().at(0).fired, 1U);
-    EXPECT_NE(text, "") << call << " " << k << " of " << calls << " failed, and nobody said so";
+    EXPECT_NE(text, "") << call << " " << k << " of " << calls << " failed, and no Error says so";
     sim::reset_faults();
     sim::clear_device_errors();
     EXPECT_EQ(left(), before) << call << " " << k << " of " << calls << ": " << text;

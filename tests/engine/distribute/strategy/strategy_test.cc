@@ -60,7 +60,7 @@ TEST(Strategy, ScopesNestAndEndAndBelongToTheirThread) {
   EXPECT_EQ(Strategy::current().num_replicas_in_sync(), 1);
 }
 
-TEST(Strategy, OutsideAnyScopeTheDefaultIsSharedWhileSomebodyHoldsIt) {
+TEST(Strategy, OutsideAnyScopeTheDefaultIsSharedWhileAHandleExists) {
   const Strategy one = Strategy::current();
   EXPECT_EQ(Strategy::current().impl(), one.impl());
 }

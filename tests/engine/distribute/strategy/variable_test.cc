@@ -79,8 +79,8 @@ TEST(Variable, MadeOutsideTheScopeAndUsedInsideIsAnError) {
   EXPECT_EQ(read(outside.value()), 3) << "by itself it is a variable like any other";
   EXPECT_NE(error_of([&] { strategy.run([&] { static_cast<void>(outside.value()); }); }).find("made outside the scope"), std::string::npos);
   const OneDeviceStrategy other(testing::logical_ids()[5]);
-  Variable elsewhere = make(other, VariableSynchronization::on_read, VariableAggregation::sum);
-  EXPECT_NE(error_of([&] { strategy.run([&] { elsewhere.assign_add(number(1)); }); }).find("made outside the scope"), std::string::npos);
+  Variable of_other = make(other, VariableSynchronization::on_read, VariableAggregation::sum);
+  EXPECT_NE(error_of([&] { strategy.run([&] { of_other.assign_add(number(1)); }); }).find("made outside the scope"), std::string::npos);
   EXPECT_NE(error_of([&] { outside.assign(Array(Shape{2})); }).find("shape (1,)"), std::string::npos);
 }
 

@@ -152,7 +152,7 @@ TEST(WorkerMeeting, SilenceAndGarbageCostNoTime) {
   EXPECT_EQ(meet(words(1, 2, where)).error, "");
   EXPECT_EQ(first.get().error, "");
   const auto took = std::chrono::steady_clock::now() - began;
-  EXPECT_LT(took, std::chrono::seconds(9)) << "less than the patience with one of them, where they would be heard one after another";
+  EXPECT_LT(took, std::chrono::seconds(9)) << "less than the patience with one of them: they are read at the same time";
 }
 
 TEST(WorkerMeeting, AWorkerThatHasGoneIsNamedLongBeforeTheDeadline) {

@@ -1,4 +1,4 @@
-// Saves a model over and over until somebody ends it: what the test of killed saves ends at random moments.
+// Saves a model over and over until it is killed, which the test of killed saves does at random moments.
 //
 // save_worker FILE FIRST: with all weights FIRST, then FIRST + 1, ...; one byte on stdout after each save.
 #include <unistd.h>

@@ -24,7 +24,7 @@ DepthwiseShape any_depthwise(Random& random) {
   const std::int32_t window_w = s.dilation_w * (s.kernel_w - 1) + 1;
   s.pad_top = pick(0, window_h - 1), s.pad_left = pick(0, window_w - 1);
   s.height = pick(window_h, 11), s.width = pick(window_w, 11);
-  // Every other time a shape that the kernels have a way of their own for: rows of several tiles, channels of several widths.
+  // Every other time a shape for which the kernels have a separate path: rows of several tiles, channels of several widths.
   if (pick(0, 1) == 0) {
     s.multiplier = 1, s.kernel_h = s.kernel_w = 3, s.dilation_h = s.dilation_w = 1;
     s.stride_h = s.stride_w = pick(1, 2);

@@ -1,4 +1,4 @@
-// A model on one replica, driven by hand: host values in, host values out.
+// A model on one replica, run directly through its Program: host values in, host values out.
 #pragma once
 
 #include <functional>
