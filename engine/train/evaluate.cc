@@ -19,7 +19,6 @@ std::map<std::string, double> Model::evaluate(const Dataset& data) {
   Batch batch;
   while (batches->next(batch)) {
     stop_if_interrupted("evaluate");
-    impl_->check_batch(batch.x, batch.y);
     impl_->step->evaluate(batch.x, batch.y, batch.w);
   }
   return impl_->logs();
@@ -34,7 +33,6 @@ Array Model::predict(const Array& x, std::int64_t batch_size) {
   if (batch_size < 1) throw Error("predict: batch_size must be at least 1");
   if (x.shape().rank() < 1) throw Error("predict: the input is empty: an array of samples is wanted");
   impl_->build(x.shape().sample());
-  impl_->check_input(x);
   Array outputs(impl_->graph->output().batched(x.samples()));
   const std::int64_t columns = impl_->graph->output().size();
   for (std::int64_t first = 0; first < x.samples(); first += batch_size) {
@@ -51,7 +49,6 @@ std::map<std::string, double> Model::train_on_batch(const Array& x, const Array&
   if (x.shape().rank() < 1) throw Error("train_on_batch: the input is empty: an array of samples is wanted");
   impl_->build(x.shape().sample());
   impl_->require_trainable("train_on_batch");
-  impl_->check_batch(x, y);
   impl_->step->clear_totals();
   impl_->fresh = false;
   impl_->step->train(x, y, sample_weight);

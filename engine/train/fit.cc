@@ -109,7 +109,6 @@ class Training {
     const std::int64_t skipped = epoch == first_epoch_ ? first_batch_ : 0;
     while (done < skipped && batches->next(batch)) ++done;
     while ((steps < 0 || done < steps) && !history_.stopped && batches->next(batch)) {
-      impl_.check_batch(batch.x, batch.y);
       if (!options_.class_weight_.empty()) batch.w = weights_by_class(batch);
       impl_.step->train(batch.x, batch.y, batch.w);
       ++done;
@@ -128,6 +127,7 @@ class Training {
   // The label is a whole number, or the place of the largest target.
   Array weights_by_class(const Batch& batch) const {
     if (!batch.w.empty()) throw Error("fit: class_weight can't be used with samples that bring weights of their own");
+    if (batch.y.samples() != batch.x.samples() || batch.y.empty()) return {};  // the step refuses such a batch
     Array weights(Shape{batch.x.samples()});
     const std::int64_t width = batch.y.size() / batch.y.samples();
     for (std::int64_t i = 0; i < batch.y.samples(); ++i) {

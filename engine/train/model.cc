@@ -273,20 +273,6 @@ void Model::Impl::require_compiled(const char* what) const {
   if (!compiled()) throw Error(std::string(what) + ": call compile first");
 }
 
-void Model::Impl::check_input(const Array& x) const {
-  if (x.shape().rank() < 1) throw Error("the input is empty: an array of samples is wanted");
-  if (graph && x.shape().sample() != graph->input())
-    throw Error("the input has samples of shape " + x.shape().sample().str() + ", but the model was built for " + graph->input().str());
-}
-
-void Model::Impl::check_batch(const Array& x, const Array& y) const {
-  check_input(x);
-  if (x.samples() != y.samples())
-    throw Error("x has " + std::to_string(x.samples()) + " samples and y has " + std::to_string(y.samples()) + ": they must be equal");
-  if (x.samples() == 0) throw Error("a batch needs at least one sample");
-  loss->check_labels(y, graph->output());
-}
-
 Logs Model::Impl::logs(bool all_workers) const {
   const MirroredStep::Totals totals = step->totals(all_workers);
   const double samples = std::max<double>(1, static_cast<double>(totals.samples));

@@ -43,10 +43,6 @@ struct Model::Impl {
   MirroredStep& step_for(const char* what) const;  // of a built and compiled model
   void require_trainable(const char* what) const;  // of a built model
 
-  // Checks a global batch against the model before anything reaches a GPU.
-  void check_batch(const Array& x, const Array& y) const;
-  void check_input(const Array& x) const;
-
   // Means since the totals were last cleared, by Keras' names.
   Logs logs(bool all_workers = true) const;
 };

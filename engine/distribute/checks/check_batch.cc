@@ -19,7 +19,7 @@ void check_batch(const Array& x, const Array& y, const Array& weights, const Gra
   }
   for (const Node& node : graph.nodes())
     if (std::find(node.inputs.begin(), node.inputs.end(), -1) != node.inputs.end()) node.layer->check_samples(x);
-  if (y.shape().rank() == 0) return;  // predict
+  if (loss == nullptr) return;  // a prediction: there are no labels
   if (y.samples() != x.samples()) {
     throw Error("x holds " + std::to_string(x.samples()) + " samples, but y holds " + std::to_string(y.samples()) + ".");
   }
@@ -27,7 +27,6 @@ void check_batch(const Array& x, const Array& y, const Array& weights, const Gra
     throw Error("Weights of samples are float32 numbers, one for each of the " + std::to_string(x.samples()) +
                 " samples, but they have shape " + weights.shape().str() + ".");
   }
-  if (!loss) return;
   if (y.dtype() != loss->label_type()) {
     throw Error(std::string("The loss ") + loss->name() + " takes labels of type " +
                 (loss->label_type() == DType::int32 ? "int32" : "float32") + ", but y holds another type.");

@@ -7,7 +7,7 @@
 
 namespace lockstep {
 
-// Without y: a batch to predict.
+// Without a loss: a batch to predict, which has no labels.
 void check_batch(const Array& x, const Array& y, const Array& weights, const Graph& graph, const LossImpl* loss);
 
 }  // namespace lockstep

@@ -99,6 +99,12 @@ TEST_F(WrongNumbers, LabelsAndShapesNameWhatIsWrong) {
   wrong.data<std::int32_t>()[2] = 3;
   expect_says(error_of([&] { model.train_on_batch(samples(3), wrong); }), "Label 3 of sample 2 is outside 0 ... 2");
   expect_says(error_of([&] { model.train_on_batch(Array(Shape{3, 4}), labels(3)); }), "(2,)");
+  expect_says(error_of([&] { model.train_on_batch(samples(3), labels(2)); }), "x holds 3 samples, but y holds 2");
+  expect_says(error_of([&] { model.train_on_batch(samples(3), Array()); }), "x holds 3 samples, but y holds 0");
+  const FitOptions by_class = FitOptions().class_weight({{0, 2.0F}}).verbose(Verbose::silent);
+  expect_says(error_of([&] { model.fit(Dataset::from_arrays(samples(3), Array()).batch(3), by_class); }), "but y holds 0");
+  EXPECT_EQ(error_of([&] { model.train_on_batch(samples(3), labels(3)); }), "");
+  EXPECT_EQ(model.iterations(), 1) << "a batch that is refused is no step";
   expect_says(error_of([] {
                 Sequential({Flatten().input_shape({4, 4, 1}), Conv2D(3, 3).name("c")});
               }),
