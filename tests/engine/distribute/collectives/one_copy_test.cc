@@ -39,13 +39,11 @@ Array words(std::int64_t n, std::uint32_t seed) {
   return x;
 }
 
-struct Trained {
-  Trained(const Graph& graph, int replicas, const std::string& algorithm, bool check_mirrored = false,
+struct OneCard : ReadyStep {
+  OneCard(const Graph& graph, int replicas, const std::string& algorithm, bool check_mirrored = false,
           SparseGradients sparse = SparseGradients::automatic)
-      : gpus(logical_gpus(replicas)),
-        step(graph, gpus.pointers, make_cross_device_ops(algorithm), options(check_mirrored, sparse), nullptr) {
-    step.set_training(make_loss("sparse_categorical_crossentropy"), std::make_shared<NadamImpl>(1e-2F, 0.9F, 0.999F, 1e-7F), {});
-    initialize(step.replica(0), 3);
+      : ReadyStep(graph, logical_gpus(replicas), algorithm, options(check_mirrored, sparse),
+                  std::make_shared<NadamImpl>(1e-2F, 0.9F, 0.999F, 1e-7F)) {
     step.replicate();
   }
   static StepOptions options(bool check_mirrored, SparseGradients sparse) {
@@ -68,9 +66,6 @@ struct Trained {
     if (here.variables().layout().state_elements() > 0) append(here.variables().state());
     return values;
   }
-
-  Gpus gpus;
-  MirroredStep step;
 };
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -80,13 +75,13 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 void expect_same_training(const Graph& graph, const std::function<Array(std::int64_t, std::uint32_t)>& samples, int classes,
                           SparseGradients sparse = SparseGradients::automatic) {
   for (const int replicas : {2, 3, 5, 8}) {
-    Trained copies(graph, replicas, "one-device", true, sparse), shared(graph, replicas, "one-copy", false, sparse);
+    OneCard copies(graph, replicas, "one-device", true, sparse), shared(graph, replicas, "one-copy", false, sparse);
     ASSERT_TRUE(shared.step.one_copy());
     ASSERT_FALSE(copies.step.one_copy());
     const std::vector<float> before = shared.all(0);
     std::uint32_t seed = 1;
     for (const std::int64_t batch : {16, 7, 16, 3, 1}) {  // uneven, and smaller than the number of replicas
-      for (Trained* run : {&copies, &shared}) run->step.train(samples(batch, seed), labels(batch, classes, seed));
+      for (OneCard* run : {&copies, &shared}) run->step.train(samples(batch, seed), labels(batch, classes, seed));
       ++seed;
     }
     ASSERT_FALSE(same_bits(before, shared.all(0))) << "nothing was learnt: the comparison would be empty";
@@ -119,7 +114,7 @@ TEST(OneCopy, SumsRowsOfAnEmbedding) {
 
 TEST(OneCopy, IsThereOnce) {
   const auto used = [](const std::string& algorithm) {  // on every replica
-    const Trained trained(mnist_graph(), 4, algorithm);
+    const OneCard trained(mnist_graph(), 4, algorithm);
     std::vector<std::size_t> bytes;
     for (LogicalGpu* gpu : trained.gpus.pointers) bytes.push_back(gpu->arena().used());
     return bytes;
@@ -131,11 +126,11 @@ TEST(OneCopy, IsThereOnce) {
 }
 
 TEST(OneCopy, HasNothingToCompare) {
-  Trained run(small_graph(), 3, "one-copy");
+  OneCard run(small_graph(), 3, "one-copy");
   EXPECT_EQ(run.step.checksums().size(), 1U);
-  EXPECT_EQ(Trained(small_graph(), 3, "one-device").step.checksums().size(), 3U);
+  EXPECT_EQ(OneCard(small_graph(), 3, "one-device").step.checksums().size(), 3U);
   for (const std::string& text :
-       {error_of([&] { run.step.set_check_mirrored(true); }), error_of([] { const Trained checked(small_graph(), 3, "one-copy", true); })})
+       {error_of([&] { run.step.set_check_mirrored(true); }), error_of([] { const OneCard checked(small_graph(), 3, "one-copy", true); })})
     EXPECT_NE(text.find("one shared copy: nothing to compare"), std::string::npos) << text;
   EXPECT_TRUE(run.step.one_copy());
   run.step.set_check_mirrored(false);

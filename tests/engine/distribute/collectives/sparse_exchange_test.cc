@@ -37,12 +37,12 @@ TEST(Gathering, IsChosenWhereItIsLessToSend) {
   EXPECT_FALSE(gathering_is_less(2, 7, 7, 1));
 }
 
-struct Trained {
+struct Outcome {
   std::vector<std::vector<float>> weights;  // of every replica
   std::vector<std::uint64_t> checksums;
 };
 
-Trained train(const Gpus& gpus, SparseGradients how, bool squares, const std::vector<Array>& batches, const std::string& algorithm) {
+Outcome train(const Gpus& gpus, SparseGradients how, bool squares, const std::vector<Array>& batches, const std::string& algorithm) {
   const int replicas = static_cast<int>(gpus.pointers.size());
   const std::vector<std::shared_ptr<LayerImpl>> layers = {Embedding(40, 3).impl(), Flatten().impl(), Dense(4).impl()};
   const Graph graph = Graph::chain(layers, Shape{6});
@@ -60,7 +60,7 @@ Trained train(const Gpus& gpus, SparseGradients how, bool squares, const std::ve
     for (std::int64_t i = 0; i < x.samples(); ++i) y.data<std::int32_t>()[i] = static_cast<std::int32_t>(i % 4);
     step.train(x, y);
   }
-  Trained result;
+  Outcome result;
   for (int r = 0; r < replicas; ++r) {
     const Array table = step.replica(r).variables().read(0);
     result.weights.emplace_back(table.data<float>(), table.data<float>() + table.size());
@@ -69,7 +69,7 @@ Trained train(const Gpus& gpus, SparseGradients how, bool squares, const std::ve
   return result;
 }
 
-Trained train(int replicas, SparseGradients how, bool squares, const std::vector<Array>& batches) {
+Outcome train(int replicas, SparseGradients how, bool squares, const std::vector<Array>& batches) {
   return train(logical_gpus(replicas), how, squares, batches, "ring");
 }
 
@@ -87,9 +87,9 @@ std::vector<Array> some_batches() {
 
 TEST(SparseExchange, OfTwoReplicasHasTheBitsOfADenseSum) {
   for (const bool squares : {false, true}) {
-    const Trained dense = train(2, SparseGradients::dense, squares, some_batches());
-    const Trained gathered = train(2, SparseGradients::gathered, squares, some_batches());
-    const Trained automatic = train(2, SparseGradients::automatic, squares, some_batches());
+    const Outcome dense = train(2, SparseGradients::dense, squares, some_batches());
+    const Outcome gathered = train(2, SparseGradients::gathered, squares, some_batches());
+    const Outcome automatic = train(2, SparseGradients::automatic, squares, some_batches());
     EXPECT_EQ(gathered.checksums, dense.checksums) << squares;
     EXPECT_EQ(automatic.checksums, dense.checksums) << squares;
   }
@@ -97,8 +97,8 @@ TEST(SparseExchange, OfTwoReplicasHasTheBitsOfADenseSum) {
 
 TEST(SparseExchange, OfMoreReplicasIsTheSameSumInItsOwnOrder) {
   for (const int replicas : {3, 4}) {
-    const Trained dense = train(replicas, SparseGradients::dense, false, some_batches());
-    const Trained gathered = train(replicas, SparseGradients::gathered, false, some_batches());
+    const Outcome dense = train(replicas, SparseGradients::dense, false, some_batches());
+    const Outcome gathered = train(replicas, SparseGradients::gathered, false, some_batches());
     for (const std::uint64_t sum : gathered.checksums) EXPECT_EQ(sum, gathered.checksums.front());
     for (std::size_t i = 0; i < dense.weights[0].size(); ++i) EXPECT_NEAR(gathered.weights[0][i], dense.weights[0][i], 2e-5) << i;
     EXPECT_EQ(train(replicas, SparseGradients::gathered, false, some_batches()).checksums, gathered.checksums) << "the same bits again";
@@ -112,8 +112,8 @@ TEST(SparseExchange, OnOneCardHasTheBitsOfCards) {
     const Gpus cards = whole_cards(replicas);
     if (cards.pointers.empty()) continue;
     for (const bool squares : {false, true}) {
-      const Trained packed = train(cards, SparseGradients::gathered, squares, some_batches(), "one-device");
-      const Trained in_place = train(logical_gpus(replicas), SparseGradients::gathered, squares, some_batches(), "one-device");
+      const Outcome packed = train(cards, SparseGradients::gathered, squares, some_batches(), "one-device");
+      const Outcome in_place = train(logical_gpus(replicas), SparseGradients::gathered, squares, some_batches(), "one-device");
       ASSERT_EQ(in_place.checksums, packed.checksums) << replicas << " replicas" << (squares ? ", squares" : "");
       ASSERT_EQ(in_place.weights.size(), static_cast<std::size_t>(replicas));
       ++compared;

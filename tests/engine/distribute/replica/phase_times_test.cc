@@ -15,25 +15,22 @@ using namespace testing;  // NOLINT(google-build-using-namespace): GPUs and mode
 
 constexpr int kReplicas = 3;
 
-struct Trained {
-  explicit Trained(int accumulation = 1)
-      : gpus(logical_gpus(kReplicas)), step(small_graph(), gpus.pointers, make_cross_device_ops("ring"), {}, nullptr) {
-    auto adam = std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F);
-    adam->set_accumulation_steps(accumulation);
-    step.set_training(make_loss("sparse_categorical_crossentropy"), adam, {});
-    initialize(step.replica(0), 3);
-  }
+std::shared_ptr<OptimizerImpl> adam(int accumulation) {
+  auto optimizer = std::make_shared<AdamImpl>(1e-3F, 0.9F, 0.999F, 1e-7F);
+  optimizer->set_accumulation_steps(accumulation);
+  return optimizer;
+}
+
+struct Timed : ReadyStep {
+  explicit Timed(int accumulation = 1) : ReadyStep(small_graph(), logical_gpus(kReplicas), "ring", {}, adam(accumulation)) {}
   void train(std::int64_t n, std::uint32_t seed) { step.train(random_samples({6, 6, 1}, n, seed), labels(n, 3, seed)); }
   double of(int replica, Phase phase) const {
     return step.times().at(static_cast<std::size_t>(replica)).seconds[static_cast<std::size_t>(phase)];
   }
-
-  Gpus gpus;
-  MirroredStep step;
 };
 
 TEST(PhaseTimes, CoverEveryPhaseAndAddUpToNoMoreThanTheSteps) {
-  Trained run;
+  Timed run;
   run.train(7, 1);  // plans, and phase 1
   const std::vector<ReplicaTimes> before = run.step.times();
   const auto begin = std::chrono::steady_clock::now();
@@ -57,7 +54,7 @@ TEST(PhaseTimes, CoverEveryPhaseAndAddUpToNoMoreThanTheSteps) {
 }
 
 TEST(PhaseTimes, CountSamplesAndLossesOfEachReplicaOfTrainingAlone) {
-  Trained run;
+  Timed run;
   double all = 0;
   for (std::uint32_t epoch = 0; epoch < 3; ++epoch) {
     run.step.clear_totals();
@@ -75,7 +72,7 @@ TEST(PhaseTimes, CountSamplesAndLossesOfEachReplicaOfTrainingAlone) {
 }
 
 TEST(PhaseTimes, OfReplicasWithoutSamplesAreMeasuredToo) {
-  Trained run;
+  Timed run;
   run.train(2, 1);  // the third has none
   EXPECT_EQ(run.step.times()[2].samples, 0);
   EXPECT_EQ(run.step.times()[2].steps, 1);
@@ -83,7 +80,7 @@ TEST(PhaseTimes, OfReplicasWithoutSamplesAreMeasuredToo) {
 }
 
 TEST(PhaseTimes, OfBatchesThatWaitForMoreHaveNoUpdate) {
-  Trained run(2);
+  Timed run(2);
   run.train(6, 1);
   EXPECT_EQ(run.of(0, Phase::update), 0);
   EXPECT_EQ(run.of(0, Phase::all_reduce), 0);

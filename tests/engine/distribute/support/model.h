@@ -2,11 +2,15 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/distribute/step/mirrored_step.h"
 #include "engine/losses/loss.h"
 #include "engine/nn/graph.h"
+#include "engine/optim/optimizer.h"
+#include "tests/engine/distribute/support/gpus.h"
 
 namespace lockstep::testing {
 
@@ -33,5 +37,18 @@ void set_integer_weights(Replica& replica, std::uint32_t seed);
 void initialize(Replica& replica, std::uint64_t seed);
 
 std::vector<float> download(Replica& replica, const Tensor& tensor);
+
+// A step on GPUs of its own, with integer labels and the first weights of a seed.
+struct ReadyStep {
+  ReadyStep(const Graph& graph, Gpus there, const std::string& algorithm, const StepOptions& options,
+            std::shared_ptr<OptimizerImpl> optimizer)
+      : gpus(std::move(there)), step(graph, gpus.pointers, make_cross_device_ops(algorithm), options, nullptr) {
+    step.set_training(make_loss("sparse_categorical_crossentropy"), std::move(optimizer), {});
+    initialize(step.replica(0), 3);
+  }
+
+  Gpus gpus;
+  MirroredStep step;
+};
 
 }  // namespace lockstep::testing
