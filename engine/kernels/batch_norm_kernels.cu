@@ -4,6 +4,7 @@
 #include <backend/kernel_support.h>
 #include <backend/lanes.h>
 #include "engine/kernels/batch_norm_kernels.h"
+#include "engine/kernels/sum_order.h"
 
 namespace lockstep::kernels {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include <backend/kernel_support.h>
-#include <backend/tuning.h>
 #include "engine/kernels/convolution_kernels.h"
+#include "engine/kernels/sum_order.h"
 
 namespace lockstep::kernels {
 

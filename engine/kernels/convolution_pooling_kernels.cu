@@ -3,6 +3,7 @@
 
 #include <backend/kernel_support.h>
 #include <backend/lane_choice.h>
+#include <backend/tuning.h>
 
 namespace lockstep::kernels {
 

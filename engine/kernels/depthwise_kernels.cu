@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <backend/kernel_support.h>
+#include <backend/tuning.h>
 #include "engine/kernels/depthwise_kernels.h"
 #include "engine/kernels/depthwise_window3.h"
 #include "engine/kernels/pixel.h"

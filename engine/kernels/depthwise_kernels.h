@@ -5,8 +5,8 @@
 #include <cuda_runtime.h>
 
 #include <backend/cost.h>
-#include <backend/tuning.h>
 #include <backend/view.h>
+#include "engine/kernels/sum_order.h"
 
 namespace lockstep::kernels {
 

@@ -9,7 +9,9 @@
 
 #include <backend/kernel_support.h>
 #include <backend/lanes.h>
+#include <backend/tuning.h>
 #include "engine/kernels/depthwise_kernels.h"
+#include "engine/kernels/sum_order.h"
 
 namespace lockstep::kernels::window3 {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <backend/host_device.h>
-#include <backend/tuning.h>
+#include "engine/kernels/sum_order.h"
 
 namespace lockstep::kernels {
 

@@ -1,5 +1,6 @@
 #include "engine/ops/clip.h"
 
+#include <backend/tuning.h>
 #include "engine/device/launch.h"
 #include "engine/kernels/clip_kernels.h"
 #include "engine/ops/op_check.h"

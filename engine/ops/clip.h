@@ -1,7 +1,7 @@
 // Clipping gradients in place.
 #pragma once
 
-#include <backend/tuning.h>
+#include "engine/kernels/sum_order.h"
 #include "engine/ops/op_context.h"
 
 namespace lockstep::ops {

@@ -13,6 +13,7 @@
 #include "engine/device/launch.h"
 #include "engine/kernels/convolution_kernels.h"
 #include "engine/kernels/elementwise_kernels.h"
+#include "engine/kernels/sum_order.h"
 #include "engine/ops/dnn_graph.h"
 #include "engine/ops/matmul.h"
 #include "engine/ops/op_check.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <backend/tuning.h>
 #include "engine/device/launch.h"
 #include "engine/kernels/activation_kernels.h"
 #include "engine/kernels/convolution_pooling_kernels.h"

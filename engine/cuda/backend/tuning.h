@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// How work is cut. No result depends on these.
+// No result depends on these, except where they choose a library's algorithm; engine/kernels/sum_order.h has those that results depend on.
 namespace lockstep::tuning {
 
 // Floats that a thread works on at once (backend/lanes.h), and for what is left over of them. Not measured: one 16-byte load, the widest
@@ -58,26 +58,3 @@ inline constexpr std::int64_t kConvolutionWorkspace = std::int64_t{256} << 20;
 inline constexpr std::int64_t kSparseRoom = 4;
 
 }  // namespace lockstep::tuning
-
-// In which order sums are made: the bits of results follow from these, so both twins have the same values.
-namespace lockstep::sum_order {
-
-// Rows whose column sums are one partial sum, and the most partial sums. Not measured: chunks for many cores, few partial sums beside the
-// rows.
-inline constexpr std::int64_t kChunkRows = 128, kMostChunks = 512;
-// Of such a chunk, rows that batch normalisation sums in registers before it adds to memory. Of two matrices both have to fit into a
-// first-level cache, so there are fewer where rows are long. Measured for the virtual GPU (its twin).
-inline constexpr std::int64_t kRowsTogether = 16, kLongRow = 160, kLongRowsTogether = 4;
-// A partial sum of a depthwise filter's gradient is over whole output rows of so many pixels or more; the most partial sums; pixels that
-// are summed in registers. Measured for the virtual GPU (its twin).
-inline constexpr std::int64_t kChunkPixels = 64, kMostFilterChunks = 64;
-inline constexpr int kFilterPixels = 4;
-// Samples whose gradient of a fused convolution's filter is one partial sum. Measured for the virtual GPU (its twin).
-inline constexpr std::int32_t kChunkSamples = 4;
-// Lanes of the sum over channels in the direct convolution's input gradient, and channels that its other kernels make at once. Not
-// measured: an AVX register; the direct kernels run only where cuDNN offers no plan.
-inline constexpr int kConvolutionLanes = 8;
-// Parts of a sum of squares. Not measured: parts for every core.
-inline constexpr std::int64_t kSquareSums = 64;
-
-}  // namespace lockstep::sum_order

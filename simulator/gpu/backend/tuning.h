@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// How work is cut. No result depends on these.
+// No result depends on these, except where they choose a library's algorithm; engine/kernels/sum_order.h has those that results depend on.
 namespace lockstep::tuning {
 
 // Floats that a thread works on at once (backend/lanes.h), and for what is left over of them. Measured on mobilenet-v2-96 with 16 and 8
@@ -43,49 +43,10 @@ inline constexpr std::int32_t kDepthwiseRun = 16, kDepthwisePixels = 4;
 // Rows of a table that are fetched before they are needed. Measured on reuters with 0, 4, 16 and 64: lookup 58, 40, 32, 33; its gradient
 // 100, 94, 81, 85.
 inline constexpr std::int64_t kRowsAhead = 16;
-// Threads among which an embedding's gradient shares the rows of the table: each reads all ids. Not measured: blocks are what the cores
-// share here, and a block is one thread.
-inline constexpr std::int64_t kEmbeddingGradientThreads = 1024;
-
-// Elements that a block scales when gradients are clipped. Not measured: small enough for the first-level cache.
-inline constexpr std::int64_t kClipRun = 4096;
-// A checksum is made in so many parts, unless it is of so few elements that one launch is faster. Not measured: parts for every core.
-inline constexpr std::int64_t kChecksumParts = 256, kSmallChecksum = 4096;
-
-// Threads of a block, and the most blocks of a launch. Not measured: as in the CUDA twin, so that a launch looks as it does there.
-inline constexpr std::int64_t kBlockThreads = 256, kMostBlocks = 16384;
-
-// The most workspace for a plan of cuBLASLt and of cuDNN. Not measured: the virtual libraries need little.
+// Not measured: as in the CUDA twin, which says what they decide, so that a launch and a plan look as they do there.
+inline constexpr std::int64_t kBlockThreads = 256, kMostBlocks = 16384, kEmbeddingGradientThreads = 1024;
+inline constexpr std::int64_t kClipRun = 4096, kChecksumParts = 256, kSmallChecksum = 4096;
 inline constexpr std::uint64_t kMatmulWorkspace = std::uint64_t{8} << 20;
-inline constexpr std::int64_t kConvolutionWorkspace = std::int64_t{256} << 20;
-
-// Buffers for the rows of a sparse gradient have room for so many times the rows of the first batch. Not measured: batches of one data set
-// use about as many.
-inline constexpr std::int64_t kSparseRoom = 4;
+inline constexpr std::int64_t kConvolutionWorkspace = std::int64_t{256} << 20, kSparseRoom = 4;
 
 }  // namespace lockstep::tuning
-
-// In which order sums are made: the bits of results follow from these, so both twins have the same values.
-namespace lockstep::sum_order {
-
-// Rows whose column sums are one partial sum, and the most partial sums. Not measured: chunks for many cores, few partial sums beside the
-// rows.
-inline constexpr std::int64_t kChunkRows = 128, kMostChunks = 512;
-// Of such a chunk, rows that batch normalisation sums in registers before it adds to memory. Of two matrices both have to fit into a
-// first-level cache, so there are fewer where rows are long. Measured on mobilenet-v2-96 with 16 and 4: moments 3619, 4961.
-inline constexpr std::int64_t kRowsTogether = 16, kLongRow = 160, kLongRowsTogether = 4;
-// A partial sum of a depthwise filter's gradient is over whole output rows of so many pixels or more; the most partial sums; pixels that
-// are summed in registers. Measured on mobilenet-v2-96 when they were chosen, with an older kernel: 498 microseconds an operation instead
-// of 738.
-inline constexpr std::int64_t kChunkPixels = 64, kMostFilterChunks = 64;
-inline constexpr int kFilterPixels = 4;
-// Samples whose gradient of a fused convolution's filter is one partial sum. Measured on mnist and reuters with 4 and 16: 267, 277 and 441,
-// 455.
-inline constexpr std::int32_t kChunkSamples = 4;
-// Lanes of the sum over channels in the direct convolution's input gradient, and channels that its other kernels make at once. Not
-// measured: an AVX register; the direct kernels run only where cuDNN offers no plan.
-inline constexpr int kConvolutionLanes = 8;
-// Parts of a sum of squares. Not measured: parts for every core.
-inline constexpr std::int64_t kSquareSums = 64;
-
-}  // namespace lockstep::sum_order
