@@ -1,4 +1,4 @@
-#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/check/check_mode.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -8,6 +8,7 @@
 
 #include <backend/launch.h>
 #include "simulator/gpu/check/reports.h"
+#include "simulator/gpu/check/segfault.h"
 #include "simulator/gpu/runtime/execute.h"
 #include "simulator/gpu/runtime/memory.h"
 #include "simulator/gpu/runtime/runtime.h"
@@ -26,14 +27,22 @@ std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintpt
 
 }  // namespace
 
-const Checker::Allocations::value_type* Checker::holder(const Allocations& allocations, std::uintptr_t address) {
+std::unique_ptr<Checker> make_checker(Checks checks, std::chrono::milliseconds grace) { return std::make_unique<CheckMode>(checks, grace); }
+
+CheckMode* check_mode() { return static_cast<CheckMode*>(runtime().checker.get()); }  // make_checker has made it
+
+CheckMode::CheckMode(Checks checks, std::chrono::milliseconds grace) : Checker(checks), grace_(grace) {
+  if (checks.memory) watch_for_segfaults();
+}
+
+const CheckMode::Allocations::value_type* CheckMode::holder(const Allocations& allocations, std::uintptr_t address) {
   auto found = allocations.upper_bound(address);
   if (found == allocations.begin()) return nullptr;
   --found;
   return address - found->first < found->second.bytes ? &*found : nullptr;
 }
 
-void Checker::allocated(int device, std::uintptr_t begin, std::size_t bytes) {
+void CheckMode::allocated(int device, std::uintptr_t begin, std::size_t bytes) {
   const CallSite site = call_site();
   const std::lock_guard lock(mutex_);
   auto old = freed_.upper_bound(begin);
@@ -43,19 +52,21 @@ void Checker::allocated(int device, std::uintptr_t begin, std::size_t bytes) {
   shadow_.add(begin, bytes, device == kHostDevice);  // the host may have written all of its own
 }
 
-void Checker::released(std::uintptr_t begin, const CallSite& site) {
+void CheckMode::released(std::uintptr_t begin, const CallSite* site) {
+  const CallSite freed = site != nullptr ? *site : call_site();
   const std::lock_guard lock(mutex_);
   const auto found = live_.find(begin);
   if (found == live_.end()) return;
   shadow_.remove(begin, found->second.bytes);
   Allocation gone = found->second;
-  gone.freed = site;
+  gone.freed = freed;
   live_.erase(found);
   if (gone.device != kHostDevice) freed_[begin] = std::move(gone);
 }
 
-std::string Checker::still_in_use(std::uintptr_t begin, const CallSite& site) {
-  if (!checks_.race) return "";
+std::string CheckMode::still_in_use(std::uintptr_t begin) {
+  if (!checks().race) return "";
+  const CallSite site = call_site();
   const std::lock_guard lock(mutex_);
   const auto found = live_.find(begin);
   if (found == live_.end()) return "";
@@ -65,11 +76,11 @@ std::string Checker::still_in_use(std::uintptr_t begin, const CallSite& site) {
   return "freed too early: " + describe(site) + " frees " + place(conflict->begin, conflict->end) + ", while " + quoted(other.name) +
          " on " + other.stream + (conflict->earlier_wrote ? " writes" : " reads") + " it and the host has not waited for that.\n  " +
          quoted(other.name) + " was issued by " + describe(other.site) +
-         ".\n  To mend it: wait for that stream (cudaStreamSynchronize, or cudaDeviceSynchronize on its device) before freeing.";
+         ".\n  Fix: wait for that stream (cudaStreamSynchronize, or cudaDeviceSynchronize on its device) before freeing.";
 }
 
 // Words for bytes [begin, end) of one allocation.
-std::string Checker::place(std::uintptr_t begin, std::uintptr_t end) const {
+std::string CheckMode::place(std::uintptr_t begin, std::uintptr_t end) const {
   const auto* const block = holder(live_, begin);
   if (block == nullptr) return how_many(end - begin);
   const std::uintptr_t first = begin - block->first;
@@ -79,7 +90,7 @@ std::string Checker::place(std::uintptr_t begin, std::uintptr_t end) const {
   return "bytes " + std::to_string(first) + " to " + std::to_string(first + (end - begin) - 1) + " of the " + whole;
 }
 
-std::string Checker::whereabouts(const void* address) const {
+std::string CheckMode::whereabouts(const void* address) const {
   const std::lock_guard lock(mutex_);
   const auto at = number(address);
   const auto tell = [&](const Allocations::value_type& block) {
@@ -100,35 +111,35 @@ std::string Checker::whereabouts(const void* address) const {
   return "no allocation holds this address";
 }
 
-void Checker::refused(const void* address, std::size_t bytes, bool read) {
+void CheckMode::refused(const void* address, std::size_t bytes, bool read) {
   const std::string text = std::string("a copy was refused: ") + describe(call_site()) + (read ? " reads " : " writes ") + how_many(bytes) +
                            " from there on: " + whereabouts(address) +
-                           ".\n  To mend it: copy only within a live allocation, and free memory after its last use.";
+                           ".\n  Fix: copy only within a live allocation, and free memory after its last use.";
   std::fprintf(stderr, "virtual GPU: %s\n", text.c_str());
   report(text);
 }
 
-void Checker::created(const Stream* stream) {
+void CheckMode::created(const Stream* stream) {
   const std::lock_guard lock(mutex_);
   order_.created(stream);
 }
 
-void Checker::destroyed(const Stream* stream) {
+void CheckMode::destroyed(const Stream* stream) {
   const std::lock_guard lock(mutex_);
   order_.destroyed(stream);
 }
 
-std::vector<Moment> Checker::retired(int device, bool blocking_only) {
+std::vector<Moment> CheckMode::retired(int device, bool blocking_only) {
   const std::lock_guard lock(mutex_);
   return order_.retired(device, blocking_only);
 }
 
-std::string Checker::name_of_stream(const Stream* stream) {
+std::string CheckMode::name_of_stream(const Stream* stream) {
   const std::lock_guard lock(mutex_);
   return order_.name(stream);
 }
 
-void Checker::issued(Node& node) {
+void CheckMode::issued(Node& node) {
   ++activity_;
   auto issue = std::make_shared<Issue>();
   issue->site = call_site();
@@ -155,29 +166,29 @@ void Checker::issued(Node& node) {
   node.check = std::move(check);
 }
 
-void Checker::started(Node& node) {
+void CheckMode::started(Node& node) {
   ++activity_;
   const std::lock_guard lock(mutex_);
   order_.started(node.stream, node.sequence, node.after, node.check->host);
 }
 
-void Checker::reached_gate(Node& node) {
+void CheckMode::reached_gate(Node& node) {
   const std::lock_guard lock(mutex_);
-  if (node.gate->clock == nullptr) node.gate->clock = std::make_shared<Clock>();
+  if (node.gate->clock == nullptr) node.gate->clock = std::make_shared<VectorClock>();
   order_.reached_gate(node.stream, node.sequence, *node.gate->clock);
 }
 
-void Checker::left_gate(Node& node) {
+void CheckMode::left_gate(Node& node) {
   const std::lock_guard lock(mutex_);
   if (node.gate->clock != nullptr) order_.left_gate(node.stream, node.sequence, *node.gate->clock);
 }
 
-void Checker::host_saw(const Moment& moment) {
+void CheckMode::host_saw(const Moment& moment) {
   const std::lock_guard lock(mutex_);
   order_.host_saw(moment);
 }
 
-void Checker::check_live(const Touch& touch) const {
+void CheckMode::check_live(const Touch& touch) const {
   const std::uintptr_t at = number(touch.begin);
   if (holder(live_, at) != nullptr || runtime().memory.device_of(touch.begin) == kHostDevice) return;
   const auto* const block = holder(freed_, at);
@@ -186,11 +197,11 @@ void Checker::check_live(const Touch& touch) const {
               std::string(touch.write ? "writes" : "reads") + " freed memory: " + how_many(touch.bytes) + " in the " +
                   how_many(block->second.bytes) + " that " + describe(block->second.allocated) + " allocated " +
                   where(block->second.device) + ".\n  They were freed by " + describe(block->second.freed) +
-                  ".\n  To mend it: free only after the last operation that uses the memory has been issued and waited for, or use "
+                  ".\n  Fix: free only after the last operation that uses the memory has been issued and waited for, or use "
                   "cudaFreeAsync behind it on its stream."};
 }
 
-void Checker::check_written(const Node& node, const Touch& touch) const {
+void CheckMode::check_written(const Node& node, const Touch& touch) const {
   const std::uintptr_t begin = number(touch.begin);
   const auto hole = shadow_.unwritten(begin, touch.bytes);
   if (!hole) return;
@@ -199,11 +210,11 @@ void Checker::check_written(const Node& node, const Touch& touch) const {
                                          std::to_string(hole->first - begin) + " of what it reads on.\n  " +
                                          quoted(node.check->issue->name) + " on " + node.check->issue->stream + " was issued by " +
                                          describe(node.check->issue->site) +
-                                         ".\n  To mend it: write the memory first (cudaMemset, cudaMemcpy, or a kernel that has it as a "
+                                         ".\n  Fix: write the memory first (cudaMemset, cudaMemcpy, or a kernel that has it as a "
                                          "View<T>), or pass a smaller view."};
 }
 
-std::string Checker::race_text(Node& node, const Touch& touch, const Conflict& conflict) {
+std::string CheckMode::race_text(Node& node, const Touch& touch, const Conflict& conflict) {
   const Issue& mine = *node.check->issue;
   const Issue& other = *conflict.earlier.issue;
   std::string text = "race: " + quoted(mine.name) + " on " + mine.stream + (touch.write ? " writes " : " reads ") +
@@ -220,11 +231,11 @@ std::string Checker::race_text(Node& node, const Touch& touch, const Conflict& c
     for (std::size_t i = 0; i < waited.size() && i < 3; ++i) text += (i == 0 ? "; it has waited only for " : ", ") + waited[i];
     text += ".\n  ";
   }
-  return text + "To mend it: cudaEventRecord(event, " + other.stream + ") after " + quoted(other.name) + ", then cudaStreamWaitEvent(" +
+  return text + "Fix: cudaEventRecord(event, " + other.stream + ") after " + quoted(other.name) + ", then cudaStreamWaitEvent(" +
          mine.stream + ", event) before " + quoted(mine.name) + ".";
 }
 
-void Checker::check_order(Node& node, const Touch& touch) {
+void CheckMode::check_order(Node& node, const Touch& touch) {
   const Access access{order_.index(node.stream), node.sequence, node.check->issue};
   const auto before = [&](const Access& earlier) {
     return order_.before(earlier, node.stream) && !(earlier.stream == access.stream && earlier.sequence > access.sequence);
@@ -234,7 +245,7 @@ void Checker::check_order(Node& node, const Touch& touch) {
   if (conflict) throw Fault{cudaErrorIllegalState, race_text(node, touch, *conflict)};
 }
 
-void Checker::before_run(Node& node, const std::vector<Touch>& touches) {
+void CheckMode::before_run(Node& node, const std::vector<Touch>& touches) {
   const std::lock_guard lock(mutex_);
   const OperationKind kind = node.kind == NodeKind::kernel ? OperationKind::kernel : node.what().kind;
   if (kind == OperationKind::host_function) {
@@ -242,19 +253,19 @@ void Checker::before_run(Node& node, const std::vector<Touch>& touches) {
     order_.host_saw({node.stream, node.sequence - 1});
     return;
   }
-  if (checks_.memory) {
+  if (checks().memory) {
     for (const Touch& touch : touches) {
       if (touch.bytes > 0) check_live(touch);
     }
   }
-  if (checks_.race) {
+  if (checks().race) {
     for (const bool writes : {false, true}) {
       for (const Touch& touch : touches) {
         if (touch.bytes > 0 && touch.write == writes) check_order(node, touch);
       }
     }
   }
-  if (!checks_.memory) return;
+  if (!checks().memory) return;
   const auto on_device = [&](const Touch& touch) {
     const auto* const block = holder(live_, number(touch.begin));
     return block != nullptr && block->second.device != kHostDevice;
@@ -272,8 +283,8 @@ void Checker::before_run(Node& node, const std::vector<Touch>& touches) {
   }
 }
 
-void Checker::guard_views(Node& node) {
-  if (!checks_.memory || node.kind != NodeKind::kernel) return;
+void CheckMode::guard_views(Node& node) {
+  if (!checks().memory || node.kind != NodeKind::kernel) return;
   struct Seen {
     std::byte* begin;
     NodeCheck::Guarded::Part part;
@@ -312,7 +323,7 @@ void Checker::guard_views(Node& node) {
   }
 }
 
-void Checker::after_run(Node& node) {
+void CheckMode::after_run(Node& node) {
   const std::vector<NodeCheck::Guarded> guards = std::move(node.check->guards);
   node.check->guards.clear();
   for (const NodeCheck::Guarded& guarded : guards) {
@@ -328,7 +339,7 @@ void Checker::after_run(Node& node) {
                       std::to_string(part.bytes / part.element) + " elements of " + how_many(part.element) + ".\n  " +
                       quoted(node.check->issue->name) + " on " + node.check->issue->stream + " was issued by " +
                       describe(node.check->issue->site) +
-                      ".\n  To mend it: keep the kernel's indices within the view's count, or pass the view that the kernel needs."};
+                      ".\n  Fix: keep the kernel's indices within the view's count, or pass the view that the kernel needs."};
     }
     for (const auto& part : guarded.parts) {
       if (part.write) std::memcpy(guarded.original + part.offset, guarded.memory.data() + part.offset, part.bytes);
@@ -336,28 +347,28 @@ void Checker::after_run(Node& node) {
   }
 }
 
-void Checker::report(const std::string& text) {
+void CheckMode::report(const std::string& text) {
   const std::lock_guard lock(mutex_);
   reports_.push_back(text);
 }
 
-std::vector<std::string> Checker::reports() const {
+std::vector<std::string> CheckMode::reports() const {
   const std::lock_guard lock(mutex_);
   return reports_;
 }
 
-void Checker::clear_reports() {
+void CheckMode::clear_reports() {
   const std::lock_guard lock(mutex_);
   reports_.clear();
 }
 
 std::vector<std::string> check_reports() {
-  const Checker* const checker = runtime().checker.get();
-  return checker != nullptr ? checker->reports() : std::vector<std::string>{};
+  const CheckMode* const check = check_mode();
+  return check != nullptr ? check->reports() : std::vector<std::string>{};
 }
 
 void clear_check_reports() {
-  if (Checker* const checker = runtime().checker.get()) checker->clear_reports();
+  if (CheckMode* const check = check_mode()) check->clear_reports();
 }
 
 }  // namespace lockstep::sim

@@ -1,12 +1,11 @@
 // Check mode of the virtual GPU: LOCKSTEP_SIM_CHECK=memory,race,deadlock.
 //
-// - memory: device addresses are out of reach of host code and freed ones are not handed out again soon; every operation's memory must be
-//   live, reachable and, where it is read, written before; kernels run on copies of their views between pages that nobody may touch.
-// - race: two operations that touch the same bytes, one of them writing, must be ordered (order.h).
+// - memory: host code cannot dereference device addresses, and freed addresses are not reused soon. The memory of every operation must be
+//   live, reachable and, where it is read, written before. Kernels run on copies of their views between inaccessible pages.
+// - race: two operations that use the same bytes, one of them writing, must be ordered (order.h).
 // - deadlock: streams that all wait for each other are found, named and released with an error (deadlock.cc).
 //
-// What is found becomes the device's sticky error, a message on stderr and a report. When check mode is off there is no Checker, and each
-// hook is a comparison with null.
+// A finding becomes the device's sticky error, a message on stderr and a report.
 #pragma once
 
 #include <atomic>
@@ -16,7 +15,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,15 +22,14 @@
 #include "simulator/gpu/check/guarded_memory.h"
 #include "simulator/gpu/check/order.h"
 #include "simulator/gpu/check/shadow.h"
-#include "simulator/gpu/runtime/config.h"
-#include "simulator/gpu/runtime/queue.h"
+#include "simulator/gpu/runtime/checker.h"
 
 namespace lockstep::sim {
 
-// Rides on a node.
+// What check mode keeps with a node.
 struct NodeCheck {
   std::shared_ptr<const Issue> issue;
-  std::shared_ptr<const Clock> host;  // what the host knew when the node was issued
+  std::shared_ptr<const VectorClock> host;  // what the host knew when the node was issued
 
   struct Guarded {
     GuardedMemory memory;
@@ -47,42 +44,34 @@ struct NodeCheck {
   std::vector<Guarded> guards;
 };
 
-class Checker {
+class CheckMode : public Checker {
  public:
-  Checker(Checks checks, std::chrono::milliseconds grace) : checks_(checks), grace_(grace) {}
-  const Checks& checks() const { return checks_; }
-  std::chrono::milliseconds grace() const { return grace_; }
+  CheckMode(Checks checks, std::chrono::milliseconds grace);
 
-  // Memory. The device is kHostDevice for page-locked memory.
-  void allocated(int device, std::uintptr_t begin, std::size_t bytes);
-  void released(std::uintptr_t begin, const CallSite& site);
-  // Why this block may not be freed yet, though the host has waited for its device; empty: it may.
-  std::string still_in_use(std::uintptr_t begin, const CallSite& site);
-  // A copy from or to memory that is not there was refused: says why.
-  void refused(const void* address, std::size_t bytes, bool read);
+  void report(const std::string& text) override;
+  std::shared_ptr<const CallSite> caller() const override { return std::make_shared<const CallSite>(call_site()); }
+  void allocated(int device, std::uintptr_t begin, std::size_t bytes) override;
+  void released(std::uintptr_t begin, const CallSite* site) override;
+  std::string still_in_use(std::uintptr_t begin) override;
+  void refused(const void* address, std::size_t bytes, bool read) override;
+
+  void created(const Stream* stream) override;
+  void destroyed(const Stream* stream) override;
+  void issued(Node& node) override;
+  void started(Node& node) override;
+  void reached_gate(Node& node) override;
+  void left_gate(Node& node) override;
+  std::vector<Moment> retired(int device, bool blocking_only) override;
+  void host_saw(const Moment& moment) override;
+
+  void before_run(Node& node, const std::vector<Touch>& touches) override;
+  void guard_views(Node& node) override;
+  void after_run(Node& node) override;
+  void watch_for_deadlock(Executor& executor) override;
+
   // "byte 12 of 400 bytes that cudaMalloc in main allocated on device 0", "... and cudaFree in main has freed", "no allocation".
   std::string whereabouts(const void* address) const;
-
-  // Queues; the executor's lock is held.
-  void created(const Stream* stream);
-  void destroyed(const Stream* stream);
-  void issued(Node& node);
-  void started(Node& node);
-  void reached_gate(Node& node);
-  void left_gate(Node& node);
-  std::vector<Moment> retired(int device, bool blocking_only);
   std::string name_of_stream(const Stream* stream);
-  std::uint64_t activity() const { return activity_.load(std::memory_order_relaxed); }  // grows when anything is issued or starts
-
-  // The host knows that all up to this moment is done.
-  void host_saw(const Moment& moment);
-
-  // Around an operation, on the worker that runs it; both throw a Fault.
-  void before_run(Node& node, const std::vector<Touch>& touches);
-  void guard_views(Node& node);  // after addresses were resolved
-  void after_run(Node& node);
-
-  void report(const std::string& text);
   std::vector<std::string> reports() const;
   void clear_reports();
 
@@ -100,14 +89,15 @@ class Checker {
   void check_order(Node& node, const Touch& touch);
   std::string race_text(Node& node, const Touch& touch, const Conflict& conflict);
 
-  const Checks checks_;
   const std::chrono::milliseconds grace_;
   mutable std::mutex mutex_;
   Order order_;
   Shadow shadow_;
   Allocations live_, freed_;
   std::vector<std::string> reports_;
-  std::atomic<std::uint64_t> activity_{0};
+  std::atomic<std::uint64_t> activity_{0};  // grows when anything is issued or starts
 };
+
+CheckMode* check_mode();  // of this process; null when it is off
 
 }  // namespace lockstep::sim

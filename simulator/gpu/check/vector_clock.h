@@ -7,14 +7,14 @@
 
 namespace lockstep::sim {
 
-class Clock {
+class VectorClock {
  public:
   std::uint64_t of(int stream) const {
     const auto i = static_cast<std::size_t>(stream);
     return i < seen_.size() ? seen_[i] : 0;
   }
 
-  // Both tell whether anything is new.
+  // Both return whether the clock has advanced.
   bool raise(int stream, std::uint64_t sequence) {
     const auto i = static_cast<std::size_t>(stream);
     if (i >= seen_.size()) seen_.resize(i + 1, 0);
@@ -22,12 +22,12 @@ class Clock {
     seen_[i] = sequence;
     return true;
   }
-  bool join(const Clock& other) {
-    bool news = false;
+  bool join(const VectorClock& other) {
+    bool advanced = false;
     for (std::size_t i = 0; i < other.seen_.size(); ++i) {
-      if (other.seen_[i] > 0) news = raise(static_cast<int>(i), other.seen_[i]) || news;
+      if (other.seen_[i] > 0) advanced = raise(static_cast<int>(i), other.seen_[i]) || advanced;
     }
-    return news;
+    return advanced;
   }
 
  private:

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <backend/watching.h>
-#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/runtime/checker.h"
 #include "simulator/gpu/runtime/model_clock.h"
 #include "simulator/gpu/runtime/recorder.h"
 
@@ -14,8 +14,8 @@ namespace lockstep::sim {
 
 namespace {
 
-// Whether ties also to what is done are wanted: check mode and the model clock look at order, not at how far things have come.
-bool keeps_ties(const Checker* check) { return check != nullptr || model_clock() != nullptr; }
+// Whether a node is ordered behind completed work too: check mode and the model clock depend on the order, not on what has run by now.
+bool orders_all(const Checker* check) { return check != nullptr || model_clock() != nullptr; }
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Executor::Executor(int devices, int workers, std::uint64_t seed, Checker* check)
   threads_.reserve(static_cast<std::size_t>(workers) + 2);
   for (int w = 0; w < workers; ++w) threads_.emplace_back([this, w] { work(w); });
   threads_.emplace_back([this] { work_for_host(); });
-  if (check_ != nullptr && check_->checks().deadlock) threads_.emplace_back([this] { watch_for_deadlock(); });
+  if (check_ != nullptr && check_->checks().deadlock) threads_.emplace_back([this] { check_->watch_for_deadlock(*this); });
 }
 
 Executor::~Executor() { stop(); }
@@ -142,16 +142,16 @@ bool Executor::append_locked(Stream* stream, Node* node) {
   Device& device = devices_[static_cast<std::size_t>(stream->device)];
   if (stream->legacy) {
     for (Stream* other : device.streams) {
-      if (other->blocking() && (other->pending() || keeps_ties(check_))) node->after.push_back({other, other->submitted});
+      if (other->blocking() && (other->pending() || orders_all(check_))) node->after.push_back({other, other->submitted});
     }
     if (check_ != nullptr) {
       for (const Moment& gone : check_->retired(stream->device, true)) node->after.push_back(gone);
     }
-  } else if (stream->blocking() && (device.legacy->pending() || keeps_ties(check_))) {
+  } else if (stream->blocking() && (device.legacy->pending() || orders_all(check_))) {
     node->after.push_back({device.legacy, device.legacy->submitted});
   }
   if (device.fence.stream != nullptr) {
-    if (passed(device.fence) && !keeps_ties(check_)) {
+    if (passed(device.fence) && !orders_all(check_)) {
       device.fence = {};
     } else {
       node->after.push_back(device.fence);
@@ -183,10 +183,10 @@ void Executor::append_fenced(Stream* stream, Node* node, const std::vector<int>&
     for (const int d : devices) {
       const Device& device = devices_[static_cast<std::size_t>(d)];
       const auto before = [&](Stream* other) {
-        if (other != stream && (other->pending() || keeps_ties(check_))) node->after.push_back({other, other->submitted});
+        if (other != stream && (other->pending() || orders_all(check_))) node->after.push_back({other, other->submitted});
       };
       before(device.legacy);
-      if (!passed(device.fence) || keeps_ties(check_)) node->after.push_back(device.fence);
+      if (!passed(device.fence) || orders_all(check_)) node->after.push_back(device.fence);
       for (Stream* other : device.streams) before(other);
     }
     append_locked(stream, node);
@@ -212,12 +212,33 @@ void Executor::open(Gate& gate) {
   int awake = 0;
   {
     const Lock lock(mutex_);
-    gate.open = true;
     if (ModelClock* const model = model_clock()) model->opened(gate);
-    for (Stream* stream : std::exchange(gate.arrived, {})) make_ready(stream);
+    let_through(gate);
     awake = workers_to_wake();
   }
   wake(awake);
+}
+
+void Executor::inspect(const Look& look) {
+  int awake = 0;
+  {
+    const Lock lock(mutex_);
+    std::vector<Stream*> streams;
+    for (const Device& device : devices_) {
+      streams.push_back(device.legacy);
+      streams.insert(streams.end(), device.streams.begin(), device.streams.end());
+    }
+    const auto gates = look(streams, host_waiters_.load(std::memory_order_relaxed) > 0);
+    if (gates.empty()) return;
+    for (const auto& gate : gates) let_through(*gate);
+    awake = workers_to_wake();
+  }
+  wake(awake);
+}
+
+void Executor::let_through(Gate& gate) {
+  gate.open = true;
+  for (Stream* stream : std::exchange(gate.arrived, {})) make_ready(stream);
 }
 
 Executor::Record Executor::last_record(const Event* event) {
@@ -249,7 +270,7 @@ bool Executor::has_passed(const Moment& moment) {
 
 void Executor::sleep_until(const Moment& moment) {
   if (spin_until(4, [&] { return passed(moment); })) return;
-  // Kept with the thread: the one that wakes us may still be ringing when we have long gone on.
+  // It belongs to the thread, not to the call: the waking thread may still be in notify_one when this call has returned.
   static thread_local HostWait mine;
   {
     const Lock lock(mutex_);
@@ -265,9 +286,9 @@ std::vector<Moment> Executor::pending_of_device(int device, bool blocking_only) 
   std::vector<Moment> moments;
   const Lock lock(mutex_);
   const Device& here = devices_[static_cast<std::size_t>(device)];
-  if (here.legacy->pending() || keeps_ties(check_)) moments.push_back({here.legacy, here.legacy->submitted});
+  if (here.legacy->pending() || orders_all(check_)) moments.push_back({here.legacy, here.legacy->submitted});
   for (Stream* stream : here.streams) {
-    if ((stream->pending() || keeps_ties(check_)) && (stream->blocking() || !blocking_only)) moments.push_back({stream, stream->submitted});
+    if ((stream->pending() || orders_all(check_)) && (stream->blocking() || !blocking_only)) moments.push_back({stream, stream->submitted});
   }
   if (check_ != nullptr) {  // what is done counts as well: the host learns that it is
     for (const Moment& gone : check_->retired(device, blocking_only)) moments.push_back(gone);
@@ -294,7 +315,7 @@ bool Executor::is_idle(Stream* stream) {
   return std::all_of(moments.begin(), moments.end(), [this](const Moment& moment) { return has_passed(moment); });
 }
 
-// The report comes before the error: whoever sees the error, say in a synchronisation that returns at once because of it, finds its report.
+// The report comes before the error: a thread that sees the error, say in a synchronisation that returns at once, finds the report.
 void Executor::fail(int device, cudaError_t status, const std::string& what) {
   const std::lock_guard lock(failing_);
   std::atomic<cudaError_t>& error = devices_[static_cast<std::size_t>(device)].error;

@@ -1,15 +1,16 @@
 // Runs what streams hold: worker threads take the next node of a ready stream.
 //
 // A stream whose next node must wait (an event, a gate, the legacy stream) is parked and costs nothing; no worker blocks.
-// An operation with several parts is offered to all workers; the one that came to it takes part after part, others help when they have
-// nothing else to do. A worker stays with the stream it ran last while it can, since its caches hold that one's data. Functions of the
-// host run on a thread of their own, so that one that waits does not stop the devices. One lock protects all queues; it is held for some
-// tens of nanoseconds.
+// An operation with several parts is offered to all workers; the one that started it takes part after part, others help when they have
+// nothing else to do. A worker stays with the stream that it ran last while it can, since its caches hold that stream's data. Functions of
+// the host run on a thread of their own, so that one that waits does not stop the devices. One lock protects all queues; it is held for
+// some tens of nanoseconds.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -44,7 +45,7 @@ class Executor {
   void record(Event* event, Stream* stream);
   void wait_event(Stream* stream, Event* event);
 
-  // A node to fill in, and the end of the stream's queue. Ties to the legacy stream are added here.
+  // A node to fill in, and the end of the stream's queue. Waits for the legacy stream are added here.
   Node* take_node(NodeKind kind);
   void put_back(Node* node);  // one that was not appended after all
   void append(Stream* stream, Node* node);
@@ -73,6 +74,11 @@ class Executor {
   void wait_device_untimed(int device);  // the calling thread's modelled time stays what it is
   bool is_idle(Stream* stream);
 
+  // What check mode needs to find deadlocks: `look` sees all streams while none of them moves, and returns the gates to open.
+  using Look = std::function<std::vector<std::shared_ptr<Gate>>(const std::vector<Stream*>& streams, bool host_waits)>;
+  void inspect(const Look& look);
+  bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+
   // Sticky errors.
   cudaError_t error(int device) const { return devices_[static_cast<std::size_t>(device)].error.load(std::memory_order_acquire); }
   void fail(int device, cudaError_t status, const std::string& what);
@@ -98,11 +104,6 @@ class Executor {
   void work(int index);
   void work_for_host();
   void sleep_until(const Moment& moment);
-  void watch_for_deadlock();  // in check/deadlock.cc, as the next three
-  struct Stuck;
-  Stuck find_stuck();
-  std::string describe_stuck(const Stuck& stuck);
-  void release_stuck(const Stuck& stuck);
   bool seeded() const { return seed_ != 0; }
   Stream* pick(int index, Lock& lock);
   Node* own_job(int index);
@@ -114,6 +115,7 @@ class Executor {
   void run_claimed(Node& node, Lock& lock);
   void complete(Node& node);
   void make_ready(Stream* stream);
+  void let_through(Gate& gate);
   void idle(int index, Lock& lock);
   int workers_to_wake(int mine = 0);
   void wake(int count);
@@ -130,7 +132,7 @@ class Executor {
   Slots<Stream> streams_;
   Slots<Event> events_;
   std::deque<Stream*> ready_;
-  std::deque<Node*> open_jobs_;  // with parts nobody has claimed
+  std::deque<Node*> open_jobs_;  // with parts that are not claimed yet
   std::deque<Node*> host_jobs_;
   std::atomic<bool> work_hint_{false};
   int sleepers_ = 0, spinners_ = 0, waking_ = 0;

@@ -47,6 +47,7 @@ struct Fault {
 // Several streams meet here: a stream that reaches the gate stays there until `expected` streams have reached it.
 // Collectives are gates around ordinary operations; no worker thread ever blocks.
 class Gate;
+inline constexpr int kOpenedFromOutside = 1 << 30;  // streams never come in such numbers: only open_gate opens the gate
 std::shared_ptr<Gate> make_gate(int expected, std::string name);
 // Lets every stream through that waits at the gate now or reaches it later: a collective that can't happen any more (an aborted or
 // mismatched NCCL call) must not leave streams behind. Callable from any host thread.

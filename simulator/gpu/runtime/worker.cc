@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/runtime/checker.h"
 #include "simulator/gpu/runtime/execute.h"
 #include "simulator/gpu/runtime/executor.h"
 #include "simulator/gpu/runtime/model_clock.h"
@@ -34,8 +34,8 @@ void become_worker(const std::string& name) {
   be_a_single_openmp_thread();
 }
 
-// Where nothing is computed (--no-math) there is still what is not arithmetic and not the bytes of tensors: memory that goes, functions of
-// the host, planned faults, and collectives, which leave out their own arithmetic.
+// Where nothing is computed (--no-math), operations that neither compute nor move tensors still run: memory that is freed, host functions,
+// planned faults, and collectives, which leave out their arithmetic themselves.
 bool is_left_out(const Node& node) {
   if (!no_math() || node.planned != cudaSuccess) return false;
   if (node.kind == NodeKind::kernel) return true;
@@ -116,7 +116,7 @@ void Executor::work_for_host() {
   }
 }
 
-// An operation that this worker came to, with parts that nobody has taken. Under a seed there is one worker for all.
+// An operation that this worker started, with parts that are not claimed yet. Under a seed there is one worker for all.
 Node* Executor::own_job(int index) {
   for (Node* job : open_jobs_) {
     if (seeded() || job->stream->worker == index) return job;
@@ -124,9 +124,8 @@ Node* Executor::own_job(int index) {
   return nullptr;
 }
 
-// The next ready stream: of those that this worker ran last the one that got ready last, mostly the one it comes from, whose data its cache
-// holds; else a new one, else the first of all; or one at random under a seed. Nobody waits for ever: who has been passed over for long
-// is next.
+// The next ready stream. First choice: of the streams that this worker ran last, the one that became ready last, whose data its cache
+// holds; then a new stream, then the first of all. Under a seed: one at random. The first one is passed over kMostPassedOver times at most.
 Stream* Executor::pick(int index, Lock& lock) {
   if (ready_.empty()) return nullptr;
   std::size_t place = 0;
@@ -287,7 +286,7 @@ void Executor::run_claimed(Node& node, Lock& lock) {
   complete(node);
 }
 
-// Before the node counts as complete: whoever waits for it may look at what the operation held.
+// Before the node counts as complete: then what the operation's function holds is destroyed before a waiting thread goes on.
 void Executor::clean(Node& node) {
   operations_.fetch_add(1, std::memory_order_relaxed);
   release(node);

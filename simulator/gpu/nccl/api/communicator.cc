@@ -4,7 +4,8 @@
 #include <cstdio>
 #include <unordered_map>
 
-#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/check/call_site.h"
+#include "simulator/gpu/runtime/checker.h"
 #include "simulator/gpu/runtime/runtime.h"
 
 namespace lockstep::sim::nccl {

@@ -14,7 +14,6 @@ namespace lockstep::sim::nccl {
 namespace {
 
 constexpr std::size_t kWindowBytes = 4 << 20;
-constexpr int kFromOutside = 1 << 30;  // streams that a gate waits for, where none is to come: it is opened by the network thread
 
 Task make_task(MessageRank& me, const Algorithm& algorithm) {
   switch (me.what().kind) {
@@ -153,7 +152,7 @@ Verdict MessageClique::transfer(int rank, const TransferCall& call, cudaStream_t
 Verdict MessageClique::put_on_stream(const std::shared_ptr<Program>& program, const std::string& name, std::vector<Touch> touches,
                                      Cost cost, cudaStream_t stream) {
   const auto self = shared_from_this();
-  program->gate = make_gate(1 << 30, name);  // so many never come: it is opened
+  program->gate = make_gate(kOpenedFromOutside, name);
   ledger_.issued(program->rank);
   network().post([self, program] { self->admit(program); });
 
