@@ -67,7 +67,7 @@ typedef struct nvtxEventAttributes_v2 {
 typedef struct nvtxEventAttributes_v2 nvtxEventAttributes_t;
 
 nvtxDomainHandle_t nvtxDomainCreateA(const char* name);
-// The depth of the range on this thread, from 0; or NVTX_NO_PUSH_POP_TRACKING, which is below 0, with nobody to keep count.
+// The depth of the range on this thread, from 0; or NVTX_NO_PUSH_POP_TRACKING, which is below 0, where no tool is attached.
 int nvtxDomainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* eventAttrib);
 int nvtxDomainRangePop(nvtxDomainHandle_t domain);
 void nvtxNameOsThreadA(uint32_t threadId, const char* name);

@@ -125,7 +125,7 @@ TEST_P(Messages, LeaveNothingWaitingUnderAnySchedule) {
   sim::set_schedule_seed(0);
 }
 
-// A rank that runs ahead fills a window, not the memory; whoever comes late finds everything in order.
+// A rank that runs ahead fills a window, not the memory; a rank that comes late receives everything in order.
 TEST_P(Messages, KeepTheirOrderWhenARankRunsAhead) {
   constexpr std::size_t kCount = 3 << 20;  // 12 MiB, three windows
   constexpr int kTimes = 4;

@@ -1,5 +1,5 @@
-// Ranks that do not call the same thing: a real machine hangs. Here the call that does not fit is refused, everybody learns which ranks
-// differ in what, and no stream is left waiting.
+// Ranks that do not call the same collective: real GPUs hang. Here the call that does not fit is refused, the error of every rank says
+// which ranks differ in what, and no stream is left waiting.
 #include <gtest/gtest.h>
 
 #include <string>

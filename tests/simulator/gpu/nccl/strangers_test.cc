@@ -247,7 +247,7 @@ FrameHeader data_header(std::size_t bytes) {
   return header;
 }
 
-// Sends the bytes into a connection; says how it ended and what was heard before.
+// Sends the bytes into a connection; returns how it ended and what was received before.
 std::string send_into_connection(const std::string& bytes, Heard** heard_by) {
   static std::vector<std::shared_ptr<Heard>> kept;
   Pair pair;
