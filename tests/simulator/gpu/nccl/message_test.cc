@@ -192,7 +192,7 @@ TEST_P(Messages, OfTransfersPassThoseOfCollectives) {
 }
 
 // Each rank has a thread of its own, so some have connected and left before others begin to.
-TEST(Meetings, SucceedHoweverLateARankIs) {
+TEST(Initialisation, SucceedHoweverLateARankIs) {
   const UseWay way(Way::tcp);
   constexpr int kRanks = 4;
   for (int round = 0; round < 100; ++round) {

@@ -1,4 +1,4 @@
-// What operations still in a queue need of their communicator: counters of what was sent, and how many have not run yet. Outlives it.
+// For each rank, what was sent and how many operations have not run yet. Operations in queues share it, so it may outlive its communicator.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,9 @@
 
 namespace lockstep::sim::nccl {
 
-class Ledger {
+class RankCounters {
  public:
-  explicit Ledger(int ranks) : counters_(static_cast<std::size_t>(ranks)), outstanding_(static_cast<std::size_t>(ranks), 0) {}
+  explicit RankCounters(int ranks) : counters_(static_cast<std::size_t>(ranks)), outstanding_(static_cast<std::size_t>(ranks), 0) {}
 
   void issued(int rank);
   void done(int rank);

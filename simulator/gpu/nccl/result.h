@@ -1,4 +1,4 @@
-// What a call comes to: NCCL's code and, when it is refused, a sentence that says why. `ncclGetLastError` hands out the sentences.
+// What a call returns: NCCL's code and, when it is refused, a sentence that says why. `ncclGetLastError` returns the sentences.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lockstep::sim::nccl {
 
-struct Verdict {
+struct Result {
   ncclResult_t code = ncclSuccess;
   std::string text;
 

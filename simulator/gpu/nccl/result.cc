@@ -1,5 +1,5 @@
-// The last error's sentence, shared by all threads, copied for whoever asks.
-#include "simulator/gpu/nccl/verdict.h"
+// The last error's sentence: shared by all threads, and copied for the thread that asks.
+#include "simulator/gpu/nccl/result.h"
 
 #include <mutex>
 
