@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <string>
 
+#include "simulator/clock/machine_model.h"
 #include "simulator/gpu/runtime/control.h"
-#include "simulator/gpu/runtime/machine.h"
 
 namespace lockstep::sim {
 
@@ -24,7 +24,7 @@ struct Checks {
 };
 
 struct Config {
-  Machine machine;
+  clock::Machine machine;
   int workers = 1;
   std::uint64_t seed = 0;
   KernelMode kernels = KernelMode::fast;

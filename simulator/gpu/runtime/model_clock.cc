@@ -42,11 +42,9 @@ bool no_math() {
 
 const clock::Machine& modelled_machine() {
   static const clock::Machine machine = [] {
-    const Machine& counted = config().machine;  // with the environment's number of GPUs
-    clock::Machine model = clock::find_machine(counted.name).value_or(clock::Machine{});
+    clock::Machine model = config().machine;
     const char* nodes = std::getenv("LOCKSTEP_SIM_NODES");
-    if (nodes == nullptr || *nodes == '\0') model.gpus_per_node = std::max(1, counted.gpus);
-    model.gpus = counted.gpus;
+    if (nodes == nullptr || *nodes == '\0') model.gpus_per_node = std::max(1, model.gpus);
     return model;
   }();
   return machine;
