@@ -19,7 +19,7 @@ bool orders_all(const Checker* check) { return check != nullptr || model_clock()
 
 }  // namespace
 
-Executor::Executor(int devices, int workers, std::uint64_t seed, Checker* check) : check_(check), seed_(seed), random_(seed) {
+Executor::Executor(int devices, int workers, std::uint64_t seed, Checker* check) : check_(check), schedule_(seed), idle_(schedule_) {
   for (int d = 0; d < devices; ++d) {
     Device& device = devices_.emplace_back();
     device.legacy = streams_.take();
@@ -38,8 +38,7 @@ Executor::~Executor() { stop(); }
 
 void Executor::stop() {
   if (stopping_.exchange(true)) return;
-  bell_.fetch_add(1);
-  bell_.notify_all();
+  idle_.wake_all();
   host_bell_.fetch_add(1);
   host_bell_.notify_all();
   for (std::thread& thread : threads_) thread.join();
@@ -94,24 +93,8 @@ void Executor::destroy_event(Event* event) {
   events_.put_back(event);
 }
 
-Node* Executor::take_nodes(std::size_t count) {
-  const Lock lock(pool_mutex_);
-  Node* first = nullptr;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (unused_ == nullptr) {
-      nodes_.push_back(std::make_unique<Node>());
-      unused_ = nodes_.back().get();
-    }
-    Node* const node = unused_;
-    unused_ = node->next;
-    node->next = first;
-    first = node;
-  }
-  return first;
-}
-
 Node* Executor::take_node(NodeKind kind) {
-  Node* const node = take_nodes(1);
+  Node* const node = nodes_.take(1);
   node->kind = kind;
   node->parts = 1;
   node->event = nullptr;
@@ -124,18 +107,16 @@ void Executor::put_back(Node* node) {
   release(*node);
   node->gate.reset();
   node->after.clear();
-  const Lock lock(pool_mutex_);
-  node->next = unused_;
-  unused_ = node;
+  nodes_.put_back(node);
 }
 
 void Executor::append(Stream* stream, Node* node) {
   int awake = 0;
   {
     const Lock lock(mutex_);
-    if (append_locked(stream, node)) awake = workers_to_wake();
+    if (append_locked(stream, node)) awake = idle_.to_wake();
   }
-  wake(awake);
+  idle_.wake(awake);
 }
 
 bool Executor::append_locked(Stream* stream, Node* node) {
@@ -159,7 +140,7 @@ bool Executor::append_locked(Stream* stream, Node* node) {
   }
   node->stream = stream;
   node->sequence = ++stream->submitted;
-  if (node->kind == NodeKind::kernel) node->kernel.seed = seed_ * 0x9e3779b97f4a7c15U + node->sequence;
+  if (node->kind == NodeKind::kernel) node->kernel.seed = schedule_.seed() * 0x9e3779b97f4a7c15U + node->sequence;
   if (node->kind == NodeKind::record) {
     node->record = ++node->event->records;
     node->event->last = {stream, node->sequence};
@@ -191,9 +172,9 @@ void Executor::append_fenced(Stream* stream, Node* node, const std::vector<int>&
     }
     append_locked(stream, node);
     for (const int d : devices) devices_[static_cast<std::size_t>(d)].fence = {stream, node->sequence};
-    awake = workers_to_wake();
+    awake = idle_.to_wake();
   }
-  wake(awake);
+  idle_.wake(awake);
 }
 
 void Executor::record(Event* event, Stream* stream) {
@@ -214,9 +195,9 @@ void Executor::open(Gate& gate) {
     const Lock lock(mutex_);
     if (ModelClock* const model = model_clock()) model->opened(gate);
     let_through(gate);
-    awake = workers_to_wake();
+    awake = idle_.to_wake();
   }
-  wake(awake);
+  idle_.wake(awake);
 }
 
 void Executor::inspect(const Look& look) {
@@ -231,9 +212,9 @@ void Executor::inspect(const Look& look) {
     const auto gates = look(streams, host_waiters_.load(std::memory_order_relaxed) > 0);
     if (gates.empty()) return;
     for (const auto& gate : gates) let_through(*gate);
-    awake = workers_to_wake();
+    awake = idle_.to_wake();
   }
-  wake(awake);
+  idle_.wake(awake);
 }
 
 void Executor::let_through(Gate& gate) {
@@ -332,17 +313,14 @@ void Executor::clear_errors() {
 void Executor::set_seed(std::uint64_t seed) {
   {
     const Lock lock(mutex_);
-    seed_ = seed;
-    random_.seed(seed);
-    held_back_ = false;
+    schedule_.set_seed(seed);
   }
-  bell_.fetch_add(1);
-  bell_.notify_all();
+  idle_.wake_all();
 }
 
 std::uint64_t Executor::seed() {
   const Lock lock(mutex_);
-  return seed_;
+  return schedule_.seed();
 }
 
 }  // namespace lockstep::sim

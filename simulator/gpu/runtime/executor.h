@@ -13,12 +13,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "simulator/gpu/runtime/idle_workers.h"
+#include "simulator/gpu/runtime/node_pool.h"
 #include "simulator/gpu/runtime/queue.h"
+#include "simulator/gpu/runtime/schedule.h"
 #include "simulator/gpu/runtime/slots.h"
 #include "simulator/gpu/runtime/spin.h"
 
@@ -100,13 +102,10 @@ class Executor {
   using Lock = std::unique_lock<SpinMutex>;
 
   bool append_locked(Stream* stream, Node* node);  // true: the stream was idle
-  Node* take_nodes(std::size_t count);             // linked by `next`
   void work(int index);
   void work_for_host();
   void sleep_until(const Moment& moment);
-  bool seeded() const { return seed_ != 0; }
   Stream* pick(int index, Lock& lock);
-  Node* own_job(int index);
   void start(Stream* stream, Lock& lock);
   bool waits(Node& node);
   void arrive(Node& node);
@@ -116,9 +115,6 @@ class Executor {
   void complete(Node& node);
   void make_ready(Stream* stream);
   void let_through(Gate& gate);
-  void idle(int index, Lock& lock);
-  int workers_to_wake(int mine = 0);
-  void wake(int count);
   template <typename Run>
   void guarded(Node& node, const Run& run);
   void clean(Node& node);
@@ -131,24 +127,13 @@ class Executor {
   std::mutex failing_;  // a device's error and its report belong together
   Slots<Stream> streams_;
   Slots<Event> events_;
-  std::deque<Stream*> ready_;
-  std::deque<Node*> open_jobs_;  // with parts that are not claimed yet
+  Schedule schedule_;
+  IdleWorkers idle_;
   std::deque<Node*> host_jobs_;
-  std::atomic<bool> work_hint_{false};
-  int sleepers_ = 0, spinners_ = 0, waking_ = 0;
-  bool first_sleeps_ = false;  // worker 0, the only one that works under a seed
-  std::atomic<std::uint32_t> bell_{0}, host_bell_{0};
+  std::atomic<std::uint32_t> host_bell_{0};
   std::atomic<int> host_waiters_{0};
   std::atomic<bool> stopping_{false};
-
-  std::uint64_t seed_ = 0;
-  std::mt19937_64 random_;
-  bool held_back_ = false;
-
-  SpinMutex pool_mutex_;
-  std::vector<std::unique_ptr<Node>> nodes_;
-  Node* unused_ = nullptr;
-
+  NodePool nodes_;
   std::atomic<std::uint64_t> operations_{0}, live_streams_{0}, live_events_{0};
   std::vector<std::thread> threads_;
 };
