@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// Held by everything that uses a (logical) GPU; while one lives, its physical GPU is in use.
+// Held by everything that uses a (logical) GPU; while a claim exists, its physical GPU is in use.
 struct GpuClaim {
   GpuId id;  // with its memory limit filled in
   Arena arena;

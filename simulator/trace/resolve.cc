@@ -59,7 +59,7 @@ void Tracer::State::resolve_device(const Batch& batch, std::vector<DeviceRecord*
     explain(one->at_end, span);
     explain(one->afterwards, span);
     const std::pair<int, bool> track(span.replica, span.communication);
-    const std::int64_t floor = track_end[track];  // of the step before, whose tie to the host's clock may have been a little off
+    const std::int64_t floor = track_end[track];  // the end of the step before, whose estimated times may be a little late
     span.begin_ns = std::max(floor, begin);
     span.end_ns = std::max(span.begin_ns, ns(one->end));
     ends[track] = std::max(ends[track], span.end_ns);

@@ -125,7 +125,7 @@ Checked check(const Description& description, const Layout& a, const Layout& b, 
   product.right_stride = d.order == CUBLASLT_ORDER_ROW ? b.strided_batch_offset : a.strided_batch_offset;
   product.scalars_on_device = description.pointer_mode == CUBLASLT_POINTER_MODE_DEVICE;
   product.depth = static_cast<std::int64_t>(depth_a);
-  // Is an operand, as the row-major storage shows it, the transpose of what the product wants?
+  // Whether an operand, read as row-major storage, is the transpose of the product's operand.
   const bool a_flipped = transpose_a != (a.order == CUBLASLT_ORDER_COL), b_flipped = transpose_b != (b.order == CUBLASLT_ORDER_COL);
   const bool c_by_column = c.order == CUBLASLT_ORDER_COL;
   product.out_ld = d.ld;

@@ -111,11 +111,17 @@ std::string CheckMode::whereabouts(const void* address) const {
   return "no allocation holds this address";
 }
 
-void CheckMode::refused(const void* address, std::size_t bytes, bool read) {
+void CheckMode::refused_copy(const void* address, std::size_t bytes, bool read) {
   const std::string text = std::string("a copy was refused: ") + describe(call_site()) + (read ? " reads " : " writes ") + how_many(bytes) +
                            " from there on: " + whereabouts(address) +
                            ".\n  Fix: copy only within a live allocation, and free memory after its last use.";
   std::fprintf(stderr, "virtual GPU: %s\n", text.c_str());
+  report(text);
+}
+
+void CheckMode::refused_call(const std::string& library, const std::string& why) {
+  const std::string text = why + ".\n  The call that was refused: " + describe(call_site()) + ".";
+  std::fprintf(stderr, "%s: %s\n", library.c_str(), text.c_str());
   report(text);
 }
 
@@ -249,7 +255,7 @@ void CheckMode::before_run(Node& node, const std::vector<Touch>& touches) {
   const std::lock_guard lock(mutex_);
   const OperationKind kind = node.kind == NodeKind::kernel ? OperationKind::kernel : node.what().kind;
   if (kind == OperationKind::host_function) {
-    // It may tell the host whatever was done before it on its stream.
+    // It may notify a host thread, which then knows that everything before it on its stream is done.
     order_.host_saw({node.stream, node.sequence - 1});
     return;
   }

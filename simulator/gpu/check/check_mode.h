@@ -49,11 +49,12 @@ class CheckMode : public Checker {
   CheckMode(Checks checks, std::chrono::milliseconds grace);
 
   void report(const std::string& text) override;
+  void refused_call(const std::string& library, const std::string& why) override;
   std::shared_ptr<const CallSite> caller() const override { return std::make_shared<const CallSite>(call_site()); }
   void allocated(int device, std::uintptr_t begin, std::size_t bytes) override;
   void released(std::uintptr_t begin, const CallSite* site) override;
   std::string still_in_use(std::uintptr_t begin) override;
-  void refused(const void* address, std::size_t bytes, bool read) override;
+  void refused_copy(const void* address, std::size_t bytes, bool read) override;
 
   void created(const Stream* stream) override;
   void destroyed(const Stream* stream) override;

@@ -66,7 +66,7 @@ class Order {
   struct Line {
     int index = 0;
     std::string name;
-    VectorClock now;                                                                   // of others; the stream itself knows all it has done
+    VectorClock now;                                                                   // of others; the stream's own nodes are always known
     std::vector<int> waited_for;                                                       // by itself, not through the host; the latest last
     std::shared_ptr<const VectorClock> host;                                           // joined last
     std::deque<std::pair<std::uint64_t, std::shared_ptr<const VectorClock>>> history;  // `now` from a node on

@@ -26,7 +26,7 @@ TreeNode first_tree(int n, int rank) {
 
 }  // namespace
 
-// The second tree is the first one mirrored (even n) or shifted by one (odd n): who is a leaf in one is an inner node in the other.
+// The second tree is the first one mirrored (even n) or shifted by one (odd n): a leaf of one is an inner node of the other.
 TreeNode tree_node(int tree, int n, int rank) {
   if (tree == 0) return first_tree(n, rank);
   const auto there = [n](int r) { return n % 2 == 0 ? n - 1 - r : (r - 1 + n) % n; };

@@ -195,7 +195,7 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   const End source = look_at(from, bytes), target = look_at(to, bytes);
   const bool from_device = source.type == MemoryType::device, to_device = target.type == MemoryType::device;
   if (Checker* const checker = runtime().checker.get(); checker != nullptr && (!source.inside || !target.inside)) {
-    checker->refused(source.inside ? to : from, bytes, !source.inside);
+    checker->refused_copy(source.inside ? to : from, bytes, !source.inside);
   }
   if (!source.inside || !target.inside || !fits(kind, from_device, to_device)) return cudaErrorInvalidValue;
 

@@ -69,7 +69,7 @@ class BlockRunner final : public BlockThreads {
     SourceLine at;
     std::uint32_t mask = 0;
     std::uint64_t value = 0;
-    int source = -1;  // lane whose value is wanted
+    int source = -1;  // lane whose value it gets
   };
 
   static void enter(void* thread);
@@ -209,16 +209,16 @@ void BlockRunner::release_block() {
 
 void BlockRunner::diverged() const {
   std::string what = "barrier divergence in block " + std::to_string(kernel_context.block) + ":";
-  // One thread of each kind tells the story.
-  std::vector<const Thread*> told;
+  // One thread of each kind is named.
+  std::vector<const Thread*> named;
   for (int t = 0; t < count_; ++t) {
     const Thread& thread = threads_[static_cast<std::size_t>(t)];
-    const bool known = std::any_of(told.begin(), told.end(), [&](const Thread* other) {
+    const bool known = std::any_of(named.begin(), named.end(), [&](const Thread* other) {
       return other->state == thread.state && (thread.state == State::finished || other->at == thread.at);
     });
-    if (known || told.size() == 4) continue;
-    told.push_back(&thread);
-    what += (told.size() > 1 ? "; thread " : " thread ") + std::to_string(t);
+    if (known || named.size() == 4) continue;
+    named.push_back(&thread);
+    what += (named.size() > 1 ? "; thread " : " thread ") + std::to_string(t);
     if (thread.state == State::finished) {
       what += " has ended";
     } else {

@@ -1,4 +1,4 @@
-// Check mode as the runtime sees it: what the runtime reports while memory and streams are used, and the questions it asks.
+// The interface of check mode: what the runtime reports to it while memory and streams are used, and what it asks.
 //
 // simulator/gpu/check implements it on top of the runtime, so the runtime includes nothing of that folder. When check mode is off there is
 // no Checker, and each of these calls is a comparison with null.
@@ -28,6 +28,7 @@ class Checker {
 
   const Checks& checks() const { return checks_; }
   virtual void report(const std::string& text) = 0;
+  virtual void refused_call(const std::string& library, const std::string& why) = 0;
   virtual std::shared_ptr<const CallSite> caller() const = 0;  // the code that is in a CUDA call now
 
   // Memory. The device is kHostDevice for page-locked memory. Without a call site, the calling code is the one that frees.
@@ -36,7 +37,7 @@ class Checker {
   // Why this block may not be freed yet, though the host has waited for its device; empty: it may.
   virtual std::string still_in_use(std::uintptr_t begin) = 0;
   // A copy was refused, because the memory that it reads or writes does not exist: explains it.
-  virtual void refused(const void* address, std::size_t bytes, bool read) = 0;
+  virtual void refused_copy(const void* address, std::size_t bytes, bool read) = 0;
 
   // Queues; the executor's lock is held.
   virtual void created(const Stream* stream) = 0;

@@ -31,7 +31,7 @@ class ModelClock {
   // Notes for the next node of its kind that the calling thread issues.
   static void next_collective_is(const clock::CollectiveShape& shape);
   static void next_gate_lasts(double microseconds);
-  // While this lives the calling thread's nodes cost the host nothing: they are of a graph that was launched.
+  // While one exists the calling thread's nodes cost the host nothing: they belong to a graph that is being launched.
   class InGraph {
    public:
     InGraph();

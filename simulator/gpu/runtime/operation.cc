@@ -1,4 +1,4 @@
-// The door of operation.h, and kernel launches, which take a shorter way through it.
+// enqueue and its relatives, and kernel launches, which fill a node directly.
 #include "simulator/gpu/runtime/operation.h"
 
 #include <algorithm>

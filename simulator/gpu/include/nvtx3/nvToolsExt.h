@@ -1,7 +1,7 @@
 // NVTX as this project uses it: the names, values and signatures of NVIDIA's nvtx3/nvToolsExt.h, declared for the virtual GPU.
 //
-// A program names stretches of its host threads' time; a tool that was attached before the program's first call hears of them, and with
-// none a domain is null and every call returns at once. See simulator/gpu/nvtx for the virtual GPU's own listener.
+// A program names ranges of its host threads' time; a tool that was attached before the program's first call receives them. Without a tool
+// a domain is null and every call returns at once. See simulator/gpu/nvtx for the virtual GPU's listener.
 #ifndef LOCKSTEP_SIM_NVTX_H
 #define LOCKSTEP_SIM_NVTX_H
 

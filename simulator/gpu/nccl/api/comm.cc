@@ -1,9 +1,7 @@
 #include "simulator/gpu/nccl/api/comm.h"
 
-#include <cstdio>
 #include <unordered_map>
 
-#include "simulator/gpu/check/call_site.h"
 #include "simulator/gpu/runtime/checker.h"
 #include "simulator/gpu/runtime/runtime.h"
 
@@ -69,11 +67,7 @@ Result not_initialised(const char* function) {
 ncclResult_t report(const Result& result, const Comm& comm) {
   if (result.ok()) return ncclSuccess;
   remember_error(result.text);
-  if (Checker* const checker = runtime().checker.get()) {
-    const std::string text = result.text + ".\n  The call that was refused: " + describe(call_site()) + ".";
-    std::fprintf(stderr, "virtual NCCL: %s\n", text.c_str());
-    checker->report(text);
-  }
+  if (Checker* const checker = runtime().checker.get()) checker->refused_call("virtual NCCL", result.text);
   if (comm != nullptr) {
     const std::lock_guard lock(comm->mutex);
     comm->error = result.text;

@@ -10,7 +10,7 @@ namespace lockstep::sim::nccl {
 
 namespace {
 
-constexpr auto kAnswerTime = std::chrono::seconds(60);  // for a process that lives and should answer
+constexpr auto kAnswerTime = std::chrono::seconds(60);  // for a process that is running
 
 // The root's reply; then the text, then the peers, then a proof.
 struct Reply {

@@ -25,7 +25,7 @@ class MessageCommunicator : public Communicator,
                             public ProgramOwner,
                             public std::enable_shared_from_this<MessageCommunicator> {
  public:
-  // endpoints[rank]: the endpoint of each rank. `own` is the one that lives here.
+  // endpoints[rank]: the endpoint of each rank. `own` is the one in this process.
   MessageCommunicator(std::vector<int> endpoints, int own, AlgorithmChoice allowed);
 
   // The connections to the other endpoints, by endpoint. Before the first call.
