@@ -52,7 +52,7 @@ Recording a_step(const Machine& machine, int kernels, int buckets) {
       recording.append({2 * g + 1, ++communication[d]}, hardware.collective(g, {}, 4 << 20), g, g, &shape);
       recording.append({2 * g + 1, ++communication[d]}, exit, g, g, nullptr);
     }
-    recording.wait(g, Place{2 * g + 1, communication[d]});
+    recording.wait(g, Moment{2 * g + 1, communication[d]});
   }
   return recording;
 }

@@ -31,7 +31,7 @@ struct CollectiveTime {
   double total_us() const { return latency_us + body_us; }
 };
 
-// What a rank asks for. Ranks are taken to fill the machine's nodes in order.
+// A collective as a rank calls it. Ranks fill the machine's nodes in order.
 struct CollectiveShape {
   Collective what = Collective::all_reduce;
   double bytes = 0;  // as collective_time takes them

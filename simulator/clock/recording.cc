@@ -36,16 +36,16 @@ Time outside(Spans spans, const Spans& others) {
 
 int Recording::local_host(int host) { return hosts_.try_emplace(host, static_cast<int>(hosts_.size())).first->second; }
 
-Place Recording::local(const Place& place) const {
-  const auto found = lanes_.find(place.lane);
-  if (found == lanes_.end() || place.task <= found->second.before) return {};
-  return {found->second.number, place.task - found->second.before};
+Moment Recording::local(const Moment& moment) const {
+  const auto found = lanes_.find(moment.lane);
+  if (found == lanes_.end() || moment.task <= found->second.before) return {};
+  return {found->second.number, moment.task - found->second.before};
 }
 
 void Recording::spend(int host, Time time) { items_.push_back({Kind::spend, local_host(host), time, {}, 0}); }
 
-void Recording::wait(int host, const Place& place) {
-  const Place here = local(place);
+void Recording::wait(int host, const Moment& moment) {
+  const Moment here = local(moment);
   if (here.lane >= 0) items_.push_back({Kind::wait_place, local_host(host), 0, here, 0});
 }
 
@@ -60,8 +60,8 @@ void Recording::mark(int host, const StampPtr& stamp) {
   items_.push_back({Kind::mark, local_host(host), 0, {}, number});
 }
 
-void Recording::append(const Place& place, const Task& task, int host, int device, const CollectiveShape* collective) {
-  lanes_.try_emplace(place.lane, LocalLane{static_cast<int>(lanes_.size()), place.task - 1});
+void Recording::append(const Moment& moment, const Task& task, int host, int device, const CollectiveShape* collective) {
+  lanes_.try_emplace(moment.lane, LocalLane{static_cast<int>(lanes_.size()), moment.task - 1});
   Body body;
   body.task = task;
   body.device = device;
@@ -69,8 +69,8 @@ void Recording::append(const Place& place, const Task& task, int host, int devic
   body.task.done.reset();
   body.task.meeting.reset();
   body.task.after.clear();
-  for (const Place& one : task.after) {
-    if (const Place here = local(one); here.lane >= 0) body.task.after.push_back(here);
+  for (const Moment& one : task.after) {
+    if (const Moment here = local(one); here.lane >= 0) body.task.after.push_back(here);
   }
   body.task.tag = static_cast<std::uint32_t>(task.body > 0 && device >= 0 ? Tag::kernel : Tag::none);
   if (task.meeting != nullptr) {
@@ -84,7 +84,7 @@ void Recording::append(const Place& place, const Task& task, int host, int devic
     collectives_.push_back(*collective);
     body.task.tag = static_cast<std::uint32_t>(Tag::collective);
   }
-  items_.push_back({Kind::append, local_host(host), 0, local(place), bodies_.size()});
+  items_.push_back({Kind::append, local_host(host), 0, local(moment), bodies_.size()});
   bodies_.push_back(std::move(body));
   ++tasks_;
 }
@@ -103,7 +103,7 @@ std::vector<int> Recording::lanes_in_order() const {
 Recording::Outcome Recording::play(const Machine& node, const Plan& plan) const {
   Timeline timeline;
   const std::vector<int> rank = lanes_in_order();
-  const auto lane_of = [&](const Place& place) { return rank[static_cast<std::size_t>(place.lane)]; };
+  const auto lane_of = [&](const Moment& moment) { return rank[static_cast<std::size_t>(moment.lane)]; };
   const auto lanes = static_cast<int>(lanes_.size()), hosts = static_cast<int>(hosts_.size());
   std::vector<std::shared_ptr<Meeting>> meetings;
   for (const int expected : expected_) {
@@ -142,7 +142,7 @@ Recording::Outcome Recording::play(const Machine& node, const Plan& plan) const 
           timeline.spend(host, item.time);
           break;
         case Kind::wait_place:
-          timeline.wait(host, Place{first_lane + lane_of(item.place), item.place.task});
+          timeline.wait(host, Moment{first_lane + lane_of(item.moment), item.moment.task});
           break;
         case Kind::wait_stamp:
           timeline.wait(host, marks[item.what]);
@@ -163,14 +163,14 @@ Recording::Outcome Recording::play(const Machine& node, const Plan& plan) const 
             task.demands[static_cast<std::size_t>(d)].resource += first_resource;
           if (task.engine >= 0 && body.collective < 0) task.engine += first_engine;
           task.after = body.task.after;
-          for (Place& place : task.after) place.lane = first_lane + lane_of(place);
+          for (Moment& moment : task.after) moment.lane = first_lane + lane_of(moment);
           task.tag = body.task.tag;
           if (body.meeting >= 0) task.meeting = meetings[static_cast<std::size_t>(body.meeting)];
           if (n == plan.slow_node && body.device == plan.slow_device && body.collective < 0) {
             task.body *= plan.slowdown;
             task.fixed = static_cast<Time>(static_cast<double>(task.fixed) * plan.slowdown);
           }
-          timeline.append(first_lane + lane_of(item.place), std::move(task), host);
+          timeline.append(first_lane + lane_of(item.moment), std::move(task), host);
           break;
         }
       }
@@ -180,7 +180,7 @@ Recording::Outcome Recording::play(const Machine& node, const Plan& plan) const 
   // What the first GPU does is watched.
   std::vector<bool> watched(static_cast<std::size_t>(lanes), false);
   for (const Item& item : items_) {
-    if (item.kind == Kind::append && bodies_[item.what].device == 0) watched[static_cast<std::size_t>(lane_of(item.place))] = true;
+    if (item.kind == Kind::append && bodies_[item.what].device == 0) watched[static_cast<std::size_t>(lane_of(item.moment))] = true;
   }
   Spans kernels, collectives, waits;
   timeline.on_done = [&](int lane, std::uint64_t, std::uint32_t tag, Time begin, Time end) {

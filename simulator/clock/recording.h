@@ -20,11 +20,11 @@ namespace lockstep::clock {
 class Recording {
  public:
   void spend(int host, Time time);
-  void wait(int host, const Place& place);
+  void wait(int host, const Moment& moment);
   void wait(int host, const StampPtr& stamp);
   void mark(int host, const StampPtr& stamp);
   // `device`: -1 for what a host thread does by itself.
-  void append(const Place& place, const Task& task, int host, int device, const CollectiveShape* collective);
+  void append(const Moment& moment, const Task& task, int host, int device, const CollectiveShape* collective);
 
   std::size_t tasks() const { return tasks_; }
 
@@ -57,7 +57,7 @@ class Recording {
     Kind kind = Kind::spend;
     int host = 0;
     Time time = 0;
-    Place place;           // in local numbers
+    Moment moment;         // in local numbers
     std::size_t what = 0;  // index into tasks or stamps
   };
   struct Body {
@@ -68,7 +68,7 @@ class Recording {
   };
   int local_host(int host);
   std::vector<int> lanes_in_order() const;
-  Place local(const Place& place) const;  // lane -1: from before the recording
+  Moment local(const Moment& moment) const;  // lane -1: from before the recording
 
   std::vector<Item> items_;
   std::vector<Body> bodies_;

@@ -50,9 +50,9 @@ void Timeline::spend(int host, Time time) {
   }
 }
 
-void Timeline::wait(int host, const Place& place) {
-  if (place.lane < 0) return;
-  hosts_[static_cast<std::size_t>(host)].steps.push_back({Step::Kind::wait_place, 0, place, nullptr});
+void Timeline::wait(int host, const Moment& moment) {
+  if (moment.lane < 0) return;
+  hosts_[static_cast<std::size_t>(host)].steps.push_back({Step::Kind::wait_place, 0, moment, nullptr});
   advance_host(host);
 }
 
@@ -73,10 +73,10 @@ StampPtr Timeline::mark(int host) {
   return stamp;
 }
 
-Place Timeline::append(int lane, Task task, int host) {
+Moment Timeline::append(int lane, Task task, int host) {
   Lane& here = lanes_[static_cast<std::size_t>(lane)];
   Host& issuer = hosts_[static_cast<std::size_t>(host)];
-  const Place place{lane, ++here.appended};
+  const Moment moment{lane, ++here.appended};
   here.queue.push_back(std::move(task));
   ++tasks_;
   if (issuer.steps.empty()) {
@@ -84,19 +84,19 @@ Place Timeline::append(int lane, Task task, int host) {
     if (here.queue.size() == 1) consider(lane);
   } else {
     here.issued.push_back(kNever);
-    issuer.steps.push_back({Step::Kind::issue, 0, place, nullptr});
+    issuer.steps.push_back({Step::Kind::issue, 0, moment, nullptr});
   }
-  return place;
+  return moment;
 }
 
-Place Timeline::append_at(int lane, Task task, Time earliest) {
+Moment Timeline::append_at(int lane, Task task, Time earliest) {
   Lane& here = lanes_[static_cast<std::size_t>(lane)];
-  const Place place{lane, ++here.appended};
+  const Moment moment{lane, ++here.appended};
   here.queue.push_back(std::move(task));
   here.issued.push_back(earliest);
   ++tasks_;
   if (here.queue.size() == 1) consider(lane);
-  return place;
+  return moment;
 }
 
 void Timeline::open(Meeting& meeting) {
@@ -104,14 +104,14 @@ void Timeline::open(Meeting& meeting) {
   for (const int lane : std::exchange(meeting.waiting, {})) complete(lane);
 }
 
-bool Timeline::passed(const Place& place) const {
-  return place.lane < 0 || lanes_[static_cast<std::size_t>(place.lane)].done >= place.task;
+bool Timeline::passed(const Moment& moment) const {
+  return moment.lane < 0 || lanes_[static_cast<std::size_t>(moment.lane)].done >= moment.task;
 }
 
-Time Timeline::end_of(const Place& place) const {
-  if (place.lane < 0 || place.task == 0) return 0;
-  const Lane& there = lanes_[static_cast<std::size_t>(place.lane)];
-  const std::uint64_t ago = there.done - place.task;
+Time Timeline::end_of(const Moment& moment) const {
+  if (moment.lane < 0 || moment.task == 0) return 0;
+  const Lane& there = lanes_[static_cast<std::size_t>(moment.lane)];
+  const std::uint64_t ago = there.done - moment.task;
   return ago < there.ends.size() ? there.ends[there.ends.size() - 1 - ago] : 0;
 }
 
@@ -125,12 +125,12 @@ void Timeline::advance_host(int host) {
         here.now += next.time;
         break;
       case Step::Kind::wait_place: {
-        Lane& there = lanes_[static_cast<std::size_t>(next.place.lane)];
-        if (!passed(next.place)) {
-          there.hosts_waiting.emplace_back(next.place.task, host);
+        Lane& there = lanes_[static_cast<std::size_t>(next.moment.lane)];
+        if (!passed(next.moment)) {
+          there.hosts_waiting.emplace_back(next.moment.task, host);
           return;
         }
-        here.now = std::max(here.now, end_of(next.place));
+        here.now = std::max(here.now, end_of(next.moment));
         break;
       }
       case Step::Kind::wait_stamp:
@@ -147,9 +147,9 @@ void Timeline::advance_host(int host) {
         continue;
       }
       case Step::Kind::issue: {
-        Lane& there = lanes_[static_cast<std::size_t>(next.place.lane)];
-        const std::uint64_t offset = next.place.task - there.done - 1;
-        const int lane = next.place.lane;
+        Lane& there = lanes_[static_cast<std::size_t>(next.moment.lane)];
+        const std::uint64_t offset = next.moment.task - there.done - 1;
+        const int lane = next.moment.lane;
         there.issued[offset] = here.now;
         here.steps.pop_front();
         if (offset == 0) consider(lane);
@@ -176,12 +176,12 @@ void Timeline::consider(int lane) {
   Lane& here = lanes_[static_cast<std::size_t>(lane)];
   if (here.state != State::idle || here.queue.empty() || here.issued.front() == kNever) return;
   Time start = std::max(here.free_at, here.issued.front());
-  for (const Place& place : here.queue.front().after) {
-    if (!passed(place)) {
-      lanes_[static_cast<std::size_t>(place.lane)].lanes_waiting.emplace_back(place.task, lane);
+  for (const Moment& moment : here.queue.front().after) {
+    if (!passed(moment)) {
+      lanes_[static_cast<std::size_t>(moment.lane)].lanes_waiting.emplace_back(moment.task, lane);
       return;
     }
-    start = std::max(start, end_of(place));
+    start = std::max(start, end_of(moment));
   }
   here.state = State::scheduled;
   here.begin = std::max(start, now_);
@@ -251,7 +251,7 @@ void Timeline::reschedule(int lane) {
   schedule(lane, now_ + rounded_up(here.left / here.speed));
 }
 
-// Everybody on the resources of a task that came or went gets a new speed.
+// A task came or went: all tasks that share one of its resources get a new speed.
 void Timeline::share_again(const Task& changed) {
   touched_.clear();
   for (int i = 0; i < changed.demanded; ++i) {
@@ -282,7 +282,7 @@ void Timeline::finish_body(int lane) {
       const Demand& demand = task.demands[static_cast<std::size_t>(i)];
       Resource& resource = resources_[static_cast<std::size_t>(demand.resource)];
       resource.lanes.erase(std::find(resource.lanes.begin(), resource.lanes.end(), lane));
-      resource.load = 0;  // added up anew: differences would leave rounding errors behind
+      resource.load = 0;  // a fresh sum: subtracting the share would accumulate rounding errors
       for (const int other : resource.lanes) {
         const Task& running = lanes_[static_cast<std::size_t>(other)].queue.front();
         for (int k = 0; k < running.demanded; ++k) {

@@ -1,13 +1,14 @@
 // Discrete-event simulation of lanes (streams), host threads and shared resources.
 //
 // A lane runs its tasks one after another. A task starts when the one before it is done, the host has issued it and the moments it waits
-// for have passed. It lasts a fixed time, and then as long as its body takes on the resources that it demands. Resources are shared as by
-// a processor that serves everybody at once: tasks that together ask for more than there is all slow down (processor sharing), and nothing
-// that is there stays unused while it is asked for.
+// for have passed. It lasts a fixed time, and then as long as its body takes on the resources that it demands. Resources are divided by
+// processor sharing: tasks that together ask for more than there is all slow down, and no part of a resource stays idle while a task asks
+// for it.
 //
-// Host threads have a time of their own. It grows with every call and jumps when the host waits; that is not known before the simulation
-// has come so far, so hosts are lists of things to do as well. Nothing here depends on when something was appended, only on program order,
-// dependencies and, where two things happen at once, on the numbers of lanes: the same program gives the same times, to the picosecond.
+// Every host thread has a simulated time. It grows with every call, and jumps when the host waits, to a time that is known only once the
+// simulation has come that far. So a host is a list of things to do as well. The result does not depend on when tasks were appended, only
+// on program order, dependencies and, where two things happen at once, on the numbers of lanes: the same program gives the same times, to
+// the picosecond.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ inline constexpr Time kNever = INT64_MAX;
 inline constexpr double kPicoseconds = 1e12;  // in a second
 
 // "Everything on the lane up to this task is done." Tasks of a lane count from 1.
-struct Place {
+struct Moment {
   int lane = -1;
   std::uint64_t task = 0;
 };
@@ -36,7 +37,7 @@ struct Demand {
   double share = 0;
 };
 
-// A time that a host thread or a task will have reached; shared by those who ask.
+// The time at which a host thread or a task reaches a point; shared by all that wait for it.
 struct Stamp {
   Time at = kNever;
   std::vector<int> hosts;  // that wait for it
@@ -47,7 +48,7 @@ using StampPtr = std::shared_ptr<Stamp>;
 struct Meeting {
   int expected = 0;
   int came = 0;
-  bool open = false;  // nobody waits any more
+  bool open = false;  // lanes no longer wait
   std::vector<int> waiting;
 };
 
@@ -57,9 +58,9 @@ struct Task {
   std::array<Demand, 6> demands{};
   int demanded = 0;
   int engine = -1;  // one of those must be free: tasks take turns, in the order of their start
-  std::vector<Place> after;
+  std::vector<Moment> after;
   std::shared_ptr<Meeting> meeting;
-  StampPtr begun, done;  // null: nobody asks
+  StampPtr begun, done;  // null: not asked for
   std::uint32_t tag = 0;
 
   void demand(int resource, double share) {
@@ -76,19 +77,19 @@ class Timeline {
   int add_host();
   int resources() const { return static_cast<int>(resources_.size()); }
   int engines() const { return static_cast<int>(engines_.size()); }
-  void free_lane(int lane);  // the next task there does not wait for the ones before: another stream took the place
+  void free_lane(int lane);  // the next task there does not wait for the ones before: another stream uses the lane
 
   // What a host thread does, in its order.
   void spend(int host, Time time);
-  void wait(int host, const Place& place);
+  void wait(int host, const Moment& moment);
   void wait(int host, const StampPtr& stamp);
-  StampPtr mark(int host);                              // the host's time here
-  Place append(int lane, Task task, int host);          // issued by this host, here
-  Place append_at(int lane, Task task, Time earliest);  // by nobody
+  StampPtr mark(int host);                               // the host's time here
+  Moment append(int lane, Task task, int host);          // issued by this host, here
+  Moment append_at(int lane, Task task, Time earliest);  // by no host
   void open(Meeting& meeting);
 
-  // Runs the simulation until the host has done everything it was given; its time then. kNever: that can't be, somebody is waited for
-  // who has not been given anything.
+  // Runs the simulation until the host has done everything it was given; its time then. kNever: impossible, since it waits for a host or
+  // lane that has not been given the work.
   Time settle(int host);
   void settle(const StampPtr& stamp);  // until it is known
   void run();                          // to the end of everything
@@ -119,7 +120,7 @@ class Timeline {
   struct Step {
     enum class Kind : std::uint8_t { spend, wait_place, wait_stamp, mark, issue } kind;
     Time time = 0;
-    Place place;
+    Moment moment;
     StampPtr stamp;
   };
   struct Host {
@@ -142,8 +143,8 @@ class Timeline {
     bool operator>(const Event& other) const { return at != other.at ? at > other.at : lane > other.lane; }
   };
 
-  bool passed(const Place& place) const;
-  Time end_of(const Place& place) const;
+  bool passed(const Moment& moment) const;
+  Time end_of(const Moment& moment) const;
   void advance_host(int host);
   void consider(int lane);
   void begin_task(int lane);

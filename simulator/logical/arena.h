@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// Not enough memory: who asked for how much, the limit, and who holds what.
+// Not enough memory. The text names the owner and size of the request, the limit, and the owners of what is held.
 class OutOfMemory : public Error {
  public:
   using Error::Error;
@@ -18,7 +18,7 @@ class OutOfMemory : public Error {
 
 class Arena;
 
-// Owns bytes of an arena and gives them back when it goes.
+// Owns bytes of an arena and returns them when it is destroyed.
 class Buffer {
  public:
   Buffer() = default;
@@ -45,8 +45,7 @@ class Arena {
  public:
   Arena(int physical, std::size_t limit_bytes, std::string gpu_name);
 
-  // Throws OutOfMemory, which says who asked for how much, the limit, and who holds what, largest first.
-  // `owner` reads like "replica 1: activations (batch 64)".
+  // Throws OutOfMemory, which lists what is held, largest first. `owner` reads like "replica 1: activations (batch 64)".
   Buffer allocate(std::size_t bytes, const std::string& owner);
 
   std::size_t used() const;

@@ -18,7 +18,7 @@ namespace lockstep {
 
 class LogicalGpu {
  public:
-  // While one of its logical GPUs lives the physical GPU counts as in use: split_gpu refuses it. Several objects of one id share
+  // While one of its logical GPUs exists the physical GPU counts as in use: split_gpu refuses it. Several objects of one id share
   // one arena and so one limit.
   explicit LogicalGpu(const GpuId& id);
   ~LogicalGpu();

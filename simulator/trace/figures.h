@@ -1,4 +1,4 @@
-// Figures made from spans: where the time of a step went, what it waited for, who was slow. The page, the terminal and the tests all take
+// Figures made from spans: where the time of a step went, what it waited for, what was slow. The page, the terminal and the tests all take
 // them from here.
 #pragma once
 
@@ -27,7 +27,7 @@ struct ReplicaFigures {
   std::int64_t hidden_ns = 0;   // all-reduce behind this replica's local gradients
   std::int64_t exposed_ns = 0;  // all-reduce while it was not computing gradients
   std::int64_t busy_ns = 0;     // of the compute stream: shard, local gradients, update
-  std::int64_t idle_ns = 0;     // the rest of the step; what for:
+  std::int64_t idle_ns = 0;     // the rest of the step, in three parts:
   std::int64_t idle_all_reduce_ns = 0;
   std::int64_t idle_barrier_ns = 0;  // others had not arrived yet, or were compared
   std::int64_t idle_host_ns = 0;     // the rest

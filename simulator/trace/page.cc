@@ -1,4 +1,4 @@
-// The page: one file, with the data, the styles and the program inside, that asks no network for anything.
+// The page: one file with the data, the styles and the program inside; it loads nothing from a network.
 //
 // The data stands in a <script type="application/json">, which a browser does not run. There a "<" could end the element, so every one of
 // them is written as an escape that JSON reads back: whatever text a run brings along, it stays text.

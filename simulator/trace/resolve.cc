@@ -1,9 +1,9 @@
 // Times and texts for what was recorded.
 //
 // Virtual events know when they happened on the host's clock, or on the modelled one. Events of real GPUs only know the time between
-// themselves, so there we tie a device's events of each step to the host's clock by cause and effect: an event happened no earlier than the
-// host asked for it, and no later than the host saw all of the step done. We take the middle of what is left (as NTP does with its round
-// trips); no event is recorded, and nobody waits, for this alone.
+// themselves, so a device's events of each step are tied to the host's clock by cause and effect: an event happened no earlier than the
+// host asked for it, and no later than the host saw all of the step done. The middle of what is left is taken (as NTP does with its round
+// trips). No event is recorded and no thread waits for this alone.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -59,7 +59,7 @@ void Tracer::State::resolve_device(const Batch& batch, std::vector<DeviceRecord*
     explain(one->at_end, span);
     explain(one->afterwards, span);
     const std::pair<int, bool> track(span.replica, span.communication);
-    const std::int64_t floor = track_end[track];  // of the step before, whose tie to the host's clock may have been a little off
+    const std::int64_t floor = track_end[track];  // the end of the step before, whose estimated times may be a little late
     span.begin_ns = std::max(floor, begin);
     span.end_ns = std::max(span.begin_ns, ns(one->end));
     ends[track] = std::max(ends[track], span.end_ns);
@@ -126,7 +126,7 @@ void Tracer::State::resolve() {
   for (auto& [key, records] : by_device) {
     try {
       for (const DeviceRecord* one : records) one->end.synchronize();
-    } catch (const Error&) {  // the GPU is lost, and whoever waited for it was told
+    } catch (const Error&) {  // the GPU is lost; the call that waited for it reports the error
       records.clear();
     }
   }
@@ -183,7 +183,7 @@ std::vector<Span> Tracer::spans() const {
   }
   std::stable_sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
     if (a.begin_ns != b.begin_ns) return a.begin_ns < b.begin_ns;
-    if (a.replica != b.replica) return a.replica < b.replica;  // whoever was resolved first: the same file every time
+    if (a.replica != b.replica) return a.replica < b.replica;  // whichever was resolved first: the same file every time
     if (a.host != b.host) return b.host;
     if (a.communication != b.communication) return b.communication;
     return a.depth < b.depth;  // a whole before its parts

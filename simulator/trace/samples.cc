@@ -25,10 +25,10 @@ std::string base64(const std::vector<unsigned char>& bytes) {
 }
 
 // From which value to which: pixels are 0 ... 1, 0 ... 255 or -1 ... 1, whatever the program made of them.
-struct Range {
+struct ValueRange {
   float low = 0, high = 1;
 };
-Range range_of(const float* values, std::int64_t n) {
+ValueRange range_of(const float* values, std::int64_t n) {
   float low = 0, high = 0;
   for (std::int64_t i = 0; i < n; ++i) low = std::min(low, values[i]), high = std::max(high, values[i]);
   if (low < 0) return {-std::max(-low, high), std::max(-low, high)};
@@ -36,7 +36,7 @@ Range range_of(const float* values, std::int64_t n) {
 }
 
 // Means over squares of `step` pixels.
-std::vector<unsigned char> shrunk(const float* pixels, int height, int width, int channels, int step, Range range) {
+std::vector<unsigned char> shrunk(const float* pixels, int height, int width, int channels, int step, ValueRange range) {
   std::vector<unsigned char> bytes;
   for (int y = 0; y + step <= height; y += step) {
     for (int x = 0; x + step <= width; x += step) {
@@ -99,7 +99,7 @@ std::string samples_json(const KeptSamples& kept) {
   const auto height = static_cast<int>(sample[0]), width = static_cast<int>(sample[1]), channels = static_cast<int>(sample[2]);
   const int step = std::max(1, (std::max(height, width) + kMostPixels - 1) / kMostPixels);
   const float* first = x.data<float>();
-  const Range range = range_of(first, std::min<std::int64_t>(shown, 4) * row);
+  const ValueRange range = range_of(first, std::min<std::int64_t>(shown, 4) * row);
   for (std::int64_t i = 0; i < shown; ++i) rows.push_back(base64(shrunk(first + i * row, height, width, channels, step, range)));
   json["pictures"] = {{"height", height / step}, {"width", width / step}, {"channels", channels}, {"data", std::move(rows)}};
   return json.dump();

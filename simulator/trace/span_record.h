@@ -1,5 +1,5 @@
-// A span while it is recorded: of fixed size, without a text of its own. What it means is written down only when the run is over, since a
-// step has no time for that.
+// A span while it is recorded: of fixed size and without texts. Names and details are made after the run, so that a step does not pay for
+// them.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace lockstep {
 
-// Numbers, and the function that tells what they mean: it adds details to the span, and a name where the record has none.
+// Numbers, and the function that explains them: it adds details to the span, and a name where the record has none.
 struct Facts {
   using Numbers = std::array<std::int64_t, 8>;
   using Explain = void (*)(const Numbers& numbers, Span& span);

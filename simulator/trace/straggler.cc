@@ -1,4 +1,4 @@
-// Medians throughout: one hiccup of the machine is nobody's fault.
+// Medians throughout, so that one slow moment of the machine names no straggler.
 #include "simulator/trace/straggler.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Of everybody but one: how many times as long that one took.
+// How many times as long one of them took as the median of the others.
 template <typename Key>
 double times_slower(const std::map<Key, double>& all, const Key& who) {
   std::vector<double> others;
@@ -27,7 +27,7 @@ double times_slower(const std::map<Key, double>& all, const Key& who) {
   return usual > 0 ? all.at(who) / usual : 1;
 }
 
-// The one that is slowest at the median, from rows of who took how long.
+// The one that is slowest at the median, from rows of times.
 template <typename Key>
 std::optional<Key> slowest(const std::vector<std::map<Key, double>>& rows, double least, double& times, std::int64_t& first_in) {
   std::map<Key, std::vector<double>> ratios;

@@ -1,4 +1,4 @@
-// Who makes the others wait: a replica that computes longer than the rest, a link that sends slower than the rest.
+// What makes the others wait: a replica that computes longer than the rest, a link that sends slower than the rest.
 #pragma once
 
 #include <optional>

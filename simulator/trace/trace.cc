@@ -1,4 +1,4 @@
-// Recording: what a step pays for. See resolve.cc for what becomes of it.
+// Recording, which costs time in a step; resolve.cc makes spans of the records afterwards.
 #include "simulator/trace/trace.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace lockstep {
 namespace {
 
-// By whoever has waited for the threads that recorded: their records lie still.
+// The caller has waited for the threads that record, so the records do not change.
 DeviceRecord* last_whole(std::map<cudaStream_t, StreamRecords>& streams, Phase phase, int replica) {
   DeviceRecord* last = nullptr;
   for (auto& [handle, records] : streams) {

@@ -19,8 +19,8 @@
 
 namespace lockstep {
 
-// Where times come from. `host`: the devices' events, tied to the host's clock. `events`: only the events; what the host does by itself has
-// no time then. So it is with a modelled clock, where the host's own says nothing and two runs must give the same bytes.
+// Where times come from. `host`: the devices' events, tied to the host's clock. `events`: only the events, and what the host does by itself
+// has no time; for a modelled clock, where the host's clock means nothing and two runs must give the same bytes.
 enum class TraceClock { host, events };
 TraceClock trace_clock_from_environment();  // LOCKSTEP_SIM_CLOCK=model: events
 
@@ -97,7 +97,7 @@ class DeviceSpan {
     if (!tracer_) return;
     try {
       tracer_->end_device_span(*stream_, facts);
-    } catch (...) {  // an error of the device: whoever waits for it reports it
+    } catch (...) {  // an error of the device: the call that waits for the device reports it
       (void)0;
     }
   }

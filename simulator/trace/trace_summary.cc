@@ -1,4 +1,4 @@
-// Where the step's time went, what it waited for, and who was slow; one run, or two side by side.
+// Where the step's time went, what it waited for, and which replica or link was slow; one run, or two side by side.
 #include "simulator/trace/trace_summary.h"
 
 #include <algorithm>

@@ -61,7 +61,7 @@ struct StreamRecords {
 
 // What lies between two ends of steps.
 struct Batch {
-  std::int64_t arrived_ns = -1;  // when the host saw everything done; -1: nobody said
+  std::int64_t arrived_ns = -1;  // when the host saw everything done; -1: not reported
   std::int64_t left_ns = 0;
   std::vector<Tracer::Barrier> barriers;
 };

@@ -74,17 +74,17 @@ def greet(connection, worker=1, workers=2, secret=SECRET, facts=b""):
 
 
 def listening_ports(pid):
-    """Address and port of every listening socket of a process, IPv4 and IPv6, as /proc writes addresses."""
+    """Address and port of every listening socket of a process, IPv4 and IPv6, as /proc writes addresses; none when it has ended."""
+    found = []
     try:
         inodes = {os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")}
-    except OSError:
-        return []
-    found = []
-    for table in ("tcp", "tcp6"):
-        with open(f"/proc/{pid}/net/{table}", encoding="ascii") as file:
-            for line in file.readlines()[1:]:
-                fields = line.split()
-                if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
-                    address, port = fields[1].split(":")
-                    found.append((address, int(port, 16)))
+        for table in ("tcp", "tcp6"):
+            with open(f"/proc/{pid}/net/{table}", encoding="ascii") as file:
+                for line in file.readlines()[1:]:
+                    fields = line.split()
+                    if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
+                        address, port = fields[1].split(":")
+                        found.append((address, int(port, 16)))
+    except OSError:  # the process, or one of its descriptors, is gone
+        pass
     return found

@@ -15,12 +15,10 @@
 #include <cstdint>
 #include <string>
 
-#include "common/sha256.h"
+#include "common/proof.h"
 #include "engine/distribute/workers/workers.h"
 
 namespace lockstep {
-
-using Nonce = std::array<char, 16>;
 
 struct Challenge {
   std::uint32_t magic = 0x4c53'5710;
@@ -51,7 +49,6 @@ struct Answer {
 
 inline constexpr char kConnected = 'c';
 
-Nonce new_nonce();
 Digest proof_of(const std::string& secret, const Challenge& challenge, const Greeting& greeting);
 Digest proof_of(const std::string& secret, const Challenge& challenge, const Greeting& greeting, const Answer& answer);
 // Puts the id under the pad, or takes it from there.

@@ -1,4 +1,4 @@
-// What nvcc has built in for the threads of a block: barriers and shuffles.
+// Functions for the threads of a block that nvcc has built in: barriers and shuffles.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include <backend/context.h>
 
-// All threads of the block meet here. The place tells this barrier from others.
+// All threads of the block wait for each other here. File and line identify the barrier.
 inline void __syncthreads(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   if (auto* threads = lockstep::sim::kernel_context.threads) threads->barrier(file, line);
 }

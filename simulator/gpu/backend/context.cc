@@ -1,4 +1,4 @@
-// The state of context.h. It lives in the shared library of the kernels, below everything that launches them.
+// The state of context.h. It is in the shared library of the kernels, below everything that launches them.
 #include <backend/context.h>
 
 #include <memory>

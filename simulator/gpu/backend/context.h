@@ -11,13 +11,13 @@
 
 namespace lockstep::sim {
 
-// The other threads of a block in faithful mode. Places (file, line) tell barriers apart.
+// The other threads of a block in faithful mode. File and line identify a barrier.
 class BlockThreads {
  public:
   virtual ~BlockThreads() = default;
   virtual void barrier(const char* file, int line) = 0;
   virtual void warp_barrier(std::uint32_t mask, const char* file, int line) = 0;
-  // Gives `value` to the warp and returns that of lane `source`; one's own where there is no such lane.
+  // Gives `value` to the warp and returns that of lane `source`; `value` itself where there is no such lane.
   virtual std::uint64_t shuffle(std::uint32_t mask, std::uint64_t value, int source, const char* file, int line) = 0;
 };
 

@@ -1,8 +1,8 @@
 // What every kernel includes: views, loops over the grid, barriers and reductions of a fixed order.
 //
-// Each loop takes its body as a lambda of a std::int64_t index. On the CPU in fast mode a loop is contiguous and the
-// compiler is told that its iterations do not depend on each other, so bodies vectorise; in faithful mode it strides over
-// the threads as on a GPU. The CUDA twin of this header has the same names.
+// Each loop takes its body as a lambda of a std::int64_t index. On the CPU in fast mode a loop is contiguous, and a pragma states
+// that its iterations do not depend on each other, so bodies vectorise; in faithful mode it strides over the threads as on a GPU. The CUDA
+// twin of this header has the same names.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ namespace lockstep {
 
 namespace sim {
 
-struct Range {
+struct Share {
   std::int64_t first, last;
 };
 
 // The contiguous share of this block; shares begin at multiples of `grain`, so that blocks rarely meet in a cache line.
-inline Range share_of_block(std::int64_t n, std::int64_t grain) {
+inline Share share_of_block(std::int64_t n, std::int64_t grain) {
   const KernelContext& here = kernel_context;
   const std::int64_t grains = (n + grain - 1) / grain;
   const std::int64_t first = grains * here.block / here.blocks * grain;
@@ -31,7 +31,7 @@ inline Range share_of_block(std::int64_t n, std::int64_t grain) {
   return {first, last < n ? last : n};
 }
 
-// The loop that vectorises. It works on a copy of the body that nobody else can see.
+// The loop that vectorises. It works on a local copy of the body, which stores through the views cannot change.
 template <typename Body>
 [[gnu::always_inline]] inline void each_contiguous(std::int64_t first, std::int64_t last, const Body& f) {
   const Body body = f;
@@ -46,7 +46,7 @@ template <typename Body>
 [[gnu::always_inline]] inline void each_in_grid(std::int64_t n, const Body& f) {
   const sim::KernelContext& here = sim::kernel_context;
   if (here.threads == nullptr) {
-    const sim::Range mine = sim::share_of_block(n, 64);
+    const sim::Share mine = sim::share_of_block(n, 64);
     sim::each_contiguous(mine.first, mine.last, f);
   } else {
     const std::int64_t stride = here.blocks * here.block_threads;
@@ -60,7 +60,7 @@ template <typename Body>
 [[gnu::always_inline]] inline void each_share(std::int64_t n, const Body& f) {
   const sim::KernelContext& here = sim::kernel_context;
   if (here.threads == nullptr) {
-    const sim::Range mine = sim::share_of_block(n, 64);
+    const sim::Share mine = sim::share_of_block(n, 64);
     f(mine.first, mine.last);
   } else {
     const std::int64_t threads = here.blocks * here.block_threads;
@@ -74,7 +74,7 @@ template <typename Body>
 [[gnu::always_inline]] inline void each_share_of_blocks(std::int64_t n, const Body& f) {
   const sim::KernelContext& here = sim::kernel_context;
   if (here.threads == nullptr) {
-    const sim::Range mine = sim::share_of_block(n, 64);
+    const sim::Share mine = sim::share_of_block(n, 64);
     f(mine.first, mine.last);
   } else {
     f(n * here.block / here.blocks, n * (here.block + 1) / here.blocks);
@@ -87,7 +87,7 @@ template <typename AtRow, typename Body>
 [[gnu::always_inline]] inline void each_in_rows(std::int64_t rows, std::int64_t columns, const AtRow& at_row, const Body& f) {
   const sim::KernelContext& here = sim::kernel_context;
   if (here.threads == nullptr) {
-    const sim::Range mine = sim::share_of_block(rows, 1);
+    const sim::Share mine = sim::share_of_block(rows, 1);
     for (std::int64_t row = mine.first; row < mine.last; ++row) {
       const auto at = at_row(row);
       sim::each_contiguous(0, columns, [=](std::int64_t column) { f(at, column); });
@@ -104,7 +104,7 @@ template <typename Body>
 [[gnu::always_inline]] inline void each_block(std::int64_t n, const Body& f) {
   const sim::KernelContext& here = sim::kernel_context;
   const bool fast = here.threads == nullptr;
-  const sim::Range mine = fast ? sim::share_of_block(n, 1) : sim::Range{here.block, n};
+  const sim::Share mine = fast ? sim::share_of_block(n, 1) : sim::Share{here.block, n};
   const std::int64_t stride = fast ? 1 : here.blocks;
   for (std::int64_t i = mine.first; i < mine.last; i += stride) f(i);
 }

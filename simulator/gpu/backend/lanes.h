@@ -89,31 +89,37 @@ inline Lanes<Width> where_between(const Lanes<Width>& a, const Lanes<Width>& low
   return b;
 }
 
+// Lanes that are one vector register, with the instructions that begin with `mm`. Where an operand is NaN, minimum and maximum give the
+// second.
+#define LOCKSTEP_LANES_IN_A_REGISTER(Width, Register, mm)                                                              \
+  template <>                                                                                                          \
+  struct Lanes<Width> {                                                                                                \
+    Register v;                                                                                                        \
+  };                                                                                                                   \
+  template <>                                                                                                          \
+  inline Lanes<Width> load_lanes<Width>(const float* from) {                                                           \
+    return {mm##_loadu_ps(from)};                                                                                      \
+  }                                                                                                                    \
+  template <>                                                                                                          \
+  inline Lanes<Width> fill_lanes<Width>(float value) {                                                                 \
+    return {mm##_set1_ps(value)};                                                                                      \
+  }                                                                                                                    \
+  template <>                                                                                                          \
+  inline void store_lanes<Width>(float* to, const Lanes<Width>& a) {                                                   \
+    mm##_storeu_ps(to, a.v);                                                                                           \
+  }                                                                                                                    \
+  inline Lanes<Width> operator+(Lanes<Width> a, Lanes<Width> b) { return {mm##_add_ps(a.v, b.v)}; }                    \
+  inline Lanes<Width> operator-(Lanes<Width> a, Lanes<Width> b) { return {mm##_sub_ps(a.v, b.v)}; }                    \
+  inline Lanes<Width> operator*(Lanes<Width> a, Lanes<Width> b) { return {mm##_mul_ps(a.v, b.v)}; }                    \
+  inline Lanes<Width> operator/(Lanes<Width> a, Lanes<Width> b) { return {mm##_div_ps(a.v, b.v)}; }                    \
+  inline Lanes<Width> fused(Lanes<Width> a, Lanes<Width> b, Lanes<Width> c) { return {mm##_fmadd_ps(a.v, b.v, c.v)}; } \
+  inline Lanes<Width> clipped(Lanes<Width> a, Lanes<Width> low, Lanes<Width> high) {                                   \
+    return {mm##_min_ps(high.v, mm##_max_ps(low.v, a.v))};                                                             \
+  }
+
 #if defined(__AVX2__) && defined(__FMA__)
 
-template <>
-struct Lanes<8> {
-  __m256 v;
-};
-template <>
-inline Lanes<8> load_lanes<8>(const float* from) {
-  return {_mm256_loadu_ps(from)};
-}
-template <>
-inline Lanes<8> fill_lanes<8>(float value) {
-  return {_mm256_set1_ps(value)};
-}
-template <>
-inline void store_lanes<8>(float* to, const Lanes<8>& a) {
-  _mm256_storeu_ps(to, a.v);
-}
-inline Lanes<8> operator+(Lanes<8> a, Lanes<8> b) { return {_mm256_add_ps(a.v, b.v)}; }
-inline Lanes<8> operator-(Lanes<8> a, Lanes<8> b) { return {_mm256_sub_ps(a.v, b.v)}; }
-inline Lanes<8> operator*(Lanes<8> a, Lanes<8> b) { return {_mm256_mul_ps(a.v, b.v)}; }
-inline Lanes<8> operator/(Lanes<8> a, Lanes<8> b) { return {_mm256_div_ps(a.v, b.v)}; }
-inline Lanes<8> fused(Lanes<8> a, Lanes<8> b, Lanes<8> c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
-// Where an operand is NaN these instructions give the second one.
-inline Lanes<8> clipped(Lanes<8> a, Lanes<8> low, Lanes<8> high) { return {_mm256_min_ps(high.v, _mm256_max_ps(low.v, a.v))}; }
+LOCKSTEP_LANES_IN_A_REGISTER(8, __m256, _mm256)
 inline Lanes<8> where_between(Lanes<8> a, Lanes<8> low, Lanes<8> high, Lanes<8> b) {
   const __m256 inside = _mm256_and_ps(_mm256_cmp_ps(a.v, low.v, _CMP_GT_OQ), _mm256_cmp_ps(a.v, high.v, _CMP_LT_OQ));
   return {_mm256_and_ps(inside, b.v)};
@@ -123,30 +129,8 @@ inline Lanes<8> where_between(Lanes<8> a, Lanes<8> low, Lanes<8> high, Lanes<8> 
 
 #if defined(__AVX512F__)
 
-// One register: half the instructions, and 32 of them in place of 16.
-template <>
-struct Lanes<16> {
-  __m512 v;
-};
-template <>
-inline Lanes<16> load_lanes<16>(const float* from) {
-  return {_mm512_loadu_ps(from)};
-}
-template <>
-inline Lanes<16> fill_lanes<16>(float value) {
-  return {_mm512_set1_ps(value)};
-}
-template <>
-inline void store_lanes<16>(float* to, const Lanes<16>& a) {
-  _mm512_storeu_ps(to, a.v);
-}
-inline Lanes<16> operator+(Lanes<16> a, Lanes<16> b) { return {_mm512_add_ps(a.v, b.v)}; }
-inline Lanes<16> operator-(Lanes<16> a, Lanes<16> b) { return {_mm512_sub_ps(a.v, b.v)}; }
-inline Lanes<16> operator*(Lanes<16> a, Lanes<16> b) { return {_mm512_mul_ps(a.v, b.v)}; }
-inline Lanes<16> operator/(Lanes<16> a, Lanes<16> b) { return {_mm512_div_ps(a.v, b.v)}; }
-inline Lanes<16> fused(Lanes<16> a, Lanes<16> b, Lanes<16> c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
-// As with eight: where an operand is NaN these instructions give the second one.
-inline Lanes<16> clipped(Lanes<16> a, Lanes<16> low, Lanes<16> high) { return {_mm512_min_ps(high.v, _mm512_max_ps(low.v, a.v))}; }
+// Half the instructions, and 32 registers in place of 16.
+LOCKSTEP_LANES_IN_A_REGISTER(16, __m512, _mm512)
 inline Lanes<16> where_between(Lanes<16> a, Lanes<16> low, Lanes<16> high, Lanes<16> b) {
   const __mmask16 above = _mm512_cmp_ps_mask(a.v, low.v, _CMP_GT_OQ);
   return {_mm512_maskz_mov_ps(_mm512_mask_cmp_ps_mask(above, a.v, high.v, _CMP_LT_OQ), b.v)};
@@ -185,8 +169,9 @@ inline Lanes<16> where_between(const Lanes<16>& x, const Lanes<16>& low, const L
 }
 
 #endif
+#undef LOCKSTEP_LANES_IN_A_REGISTER
 
-// Memory that is needed soon may be fetched already. The address may lie outside of everything.
+// Fetches memory that is needed soon. The address may lie outside of all arrays.
 inline void prefetch(const float* at) { __builtin_prefetch(at); }
 inline void prefetch_for_writing(const float* at) { __builtin_prefetch(at, 1); }
 // Of rows that lie anywhere in a large table, one that is needed some rows after row i; at(i) is where row i lies.

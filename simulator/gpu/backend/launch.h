@@ -22,7 +22,7 @@ struct Argument {
   ArgumentKind kind = ArgumentKind::value;
 };
 
-// What the runtime knows about a kernel's parameter list.
+// A kernel's parameter list, for the runtime.
 struct Signature {
   const Argument* arguments = nullptr;
   int count = 0;

@@ -1,8 +1,9 @@
-// Work that only watches a step: events that measure it, kernels that make figures of it, copies of those. A step does the same without.
+// Work that only watches a step: events that measure it, kernels that compute figures from it, copies of those. The step itself is the same
+// without it.
 //
-// While a Watching lives, what its thread gives to streams carries that tag. The virtual GPU keeps the tag with each operation
-// (runtime/recorder.h), so that a test can take the tagged ones away and compare what is left: runs that are traced, checked or verbose
-// must be left with the operations of a plain run. Tagged operations write no memory that the step uses.
+// While a Watching exists, the operations that its thread issues carry a tag. The virtual GPU keeps the tag with each operation
+// (runtime/recorder.h), so that a test can leave out the tagged ones and compare: runs that are traced, checked or verbose
+// must issue the operations of a plain run. Tagged operations write no memory that the step uses.
 // CUDA twin: engine/cuda/backend/watching.h.
 #pragma once
 
@@ -17,7 +18,7 @@ class Watching {
 };
 
 namespace sim {
-bool is_watching();  // a Watching of this thread lives
+bool is_watching();  // this thread has a Watching
 }
 
 }  // namespace lockstep

@@ -1,6 +1,6 @@
 // Descriptors of the virtual cuBLASLt: made, destroyed, and their attributes set and read.
 //
-// Like the real library, setting checks only the size: whether the values make sense is asked when a product is.
+// As in the real library, setting checks only the size; values are checked when a product is made.
 #include <array>
 #include <cstring>
 #include <memory>
@@ -94,7 +94,7 @@ cublasStatus_t set(const Table& table, Opaque* opaque, int number, const void* f
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// Asked with no room (0 bytes) it answers how much room an attribute needs.
+// With 0 bytes of room it returns how many bytes the attribute needs.
 template <typename Table, typename Opaque>
 cublasStatus_t get(const Table& table, const Opaque* opaque, int number, void* to, std::size_t bytes, std::size_t* written) {
   const Attribute* attribute = find(table, number);

@@ -1,6 +1,6 @@
 // What the opaque structures of cublasLt.h hold.
 //
-// The caller owns the bytes (`data`); each structure below lives at their beginning. Attributes are read and written by
+// The caller owns the bytes (`data`); each structure below is at their beginning. Attributes are read and written by
 // number through a table of offsets, so a wrong size is refused in one place.
 #pragma once
 

@@ -86,7 +86,7 @@ Checked check(const Description& description, const Layout& a, const Layout& b, 
   for (const Layout* layout : {&a, &b, &c, &d}) {
     if (!known_order(layout->order)) return refuse(CUBLAS_STATUS_NOT_SUPPORTED);
   }
-  // Of the types that go together: A and B alike, C and D alike, and D either as A or in single precision.
+  // Types that may be combined: A and B have the same, C and D have the same, and D's is A's or single precision.
   const auto in = storage_of(a.type), out = storage_of(d.type);
   if (!in || !out || a.type != b.type || c.type != d.type || (d.type != a.type && d.type != CUDA_R_32F)) {
     return refuse(CUBLAS_STATUS_NOT_SUPPORTED);
@@ -125,7 +125,7 @@ Checked check(const Description& description, const Layout& a, const Layout& b, 
   product.right_stride = d.order == CUBLASLT_ORDER_ROW ? b.strided_batch_offset : a.strided_batch_offset;
   product.scalars_on_device = description.pointer_mode == CUBLASLT_POINTER_MODE_DEVICE;
   product.depth = static_cast<std::int64_t>(depth_a);
-  // Is an operand, as the row-major storage shows it, the transpose of what the product wants?
+  // Whether an operand, read as row-major storage, is the transpose of the product's operand.
   const bool a_flipped = transpose_a != (a.order == CUBLASLT_ORDER_COL), b_flipped = transpose_b != (b.order == CUBLASLT_ORDER_COL);
   const bool c_by_column = c.order == CUBLASLT_ORDER_COL;
   product.out_ld = d.ld;
@@ -156,17 +156,17 @@ Checked check(const Description& description, const Layout& a, const Layout& b, 
 
 namespace {
 
-struct Range {
+struct Slice {
   std::int64_t begin, end;
 };
 
 // Part `part` of `count` elements in whole grains; later parts may be empty.
-Range slice(std::int64_t count, std::int64_t grain, int part, int parts) {
+Slice slice(std::int64_t count, std::int64_t grain, int part, int parts) {
   const std::int64_t grains = (count + grain - 1) / grain;
   return {std::min(count, grains * part / parts * grain), std::min(count, grains * (part + 1) / parts * grain)};
 }
 
-void add_bias(const Product& product, const float* bias, float* out, std::int64_t ld, Range rows, Range cols) {
+void add_bias(const Product& product, const float* bias, float* out, std::int64_t ld, Slice rows, Slice cols) {
   for (std::int64_t i = rows.begin; i < rows.end; ++i) {
     float* row = out + (i - rows.begin) * ld;
     const float* by_column = bias + cols.begin;
@@ -174,7 +174,7 @@ void add_bias(const Product& product, const float* bias, float* out, std::int64_
   }
 }
 
-void apply_relu(float* out, std::int64_t ld, Range rows, Range cols) {
+void apply_relu(float* out, std::int64_t ld, Slice rows, Slice cols) {
   for (std::int64_t i = 0; i < rows.end - rows.begin; ++i) {
     float* row = out + i * ld;
     for (std::int64_t j = 0; j < cols.end - cols.begin; ++j) row[j] = row[j] < 0.0F ? 0.0F : row[j];  // NaN stays NaN
@@ -200,7 +200,7 @@ Widened& of_this_thread() {
 
 // Rows and columns `rows` x `cols` of one product; the addresses are those of the whole.
 void compute_block(const Product& product, Scalars scalars, const void* left, const void* right, const void* c, const void* bias, void* out,
-                   Range rows, Range cols) {
+                   Slice rows, Slice cols) {
   const std::int64_t m = rows.end - rows.begin, n = cols.end - cols.begin;
   Widened& wide = of_this_thread();
   const std::int64_t left_offset = product.left_transposed ? rows.begin : rows.begin * product.left_ld;
@@ -270,7 +270,7 @@ void compute(const Product& product, Scalars scalars, const void* left, const vo
   // Every part reads the whole of the operand it does not cut, so the longer side is cut. Grains are the GEMM kernel's tile.
   // A large batch is cut between its products instead.
   constexpr std::int64_t kRowGrain = 8, kColGrain = 16;
-  Range batches{0, product.batches}, rows{0, product.rows}, cols{0, product.cols};
+  Slice batches{0, product.batches}, rows{0, product.rows}, cols{0, product.cols};
   if (product.batches >= parts && product.batches > 1) {
     batches = slice(product.batches, 1, part, parts);
   } else if (product.rows >= product.cols) {

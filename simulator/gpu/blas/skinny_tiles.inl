@@ -63,13 +63,14 @@ void multiply(const Tile& tile, std::int64_t lanes) {
     left += tile.left_step;
     right += tile.right_step;
   };
-  // (Inlined by order: were the sums to leave their registers, a product would take three times as long.)
+  // (Always inlined: if the sums left their registers, a product would take three times as long.)
   // As many steps as a pair has lines, and with each of them one line fetched: more at once would wait for each other.
   const float *ahead = tile.ahead.from, *place = tile.place.from;
   const auto turn = [&](bool fetch_ahead, bool fetch_place) __attribute__((always_inline)) {
 #pragma GCC unroll 2
     for (std::int64_t line = 0; line < kPairLines; ++line) {
-      // Into the second level: in the first it would push out what is in use. A place is used soon, and by no other core meanwhile.
+      // Ahead goes to the second level: in the first it would evict what is in use. A place is used soon, and no other core uses it until
+      // then.
       if (fetch_ahead) __builtin_prefetch(ahead - line * kLine, 0, 2);
       if (fetch_place) __builtin_prefetch(place - line * kLine, 1, 3);
       step();
@@ -77,7 +78,7 @@ void multiply(const Tile& tile, std::int64_t lanes) {
     if (fetch_ahead) ahead += tile.ahead.step;
     if (fetch_place) place += tile.place.step;
   };
-  // The processor foresees the end of a short loop; so turns and steps are unrolled.
+  // The branch predictor knows the end of a short loop; so turns and steps are unrolled.
   std::int64_t t = 0;
 #pragma GCC unroll 2
   for (const std::int64_t both = least(tile.ahead.count, tile.place.count); t < both; ++t) turn(true, true);
@@ -160,7 +161,7 @@ inline void turn(const float* from, std::int64_t from_ld, std::int64_t rows, std
 }
 
 // y = x w. A panel is as many columns of w as a tile has, a block of the depth long; the second-level cache holds it while all rows of x
-// meet it, and meanwhile they fetch the next panel, to the right or at the start of the next block.
+// are multiplied with it. At the same time the next panel is prefetched, the one to the right or at the start of the next block.
 inline void few_rows(const SkinnyBlock& at, std::int64_t depth) {
   const std::int64_t ragged = at.cols % kPair;
   const Heights whole(at.rows, kPair), narrow(at.rows, ragged > 0 ? ragged : kPair);

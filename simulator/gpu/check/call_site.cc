@@ -81,11 +81,11 @@ std::string describe(const CallSite& site) {
   }
   constexpr int kCallers = 4;
   std::string text;
-  int told = 0;
-  for (std::size_t i = first; i < names.size() && told < kCallers; ++i) {
+  int named = 0;
+  for (std::size_t i = first; i < names.size() && named < kCallers; ++i) {
     if (is_plumbing(names[i]) || (i > first && names[i] == names[i - 1])) continue;
-    text += (told == 0 ? "" : ", from ") + names[i];
-    ++told;
+    text += (named == 0 ? "" : ", from ") + names[i];
+    ++named;
   }
   if (text.empty()) text = "code without a name";
   return called.empty() ? text : called + " in " + text;

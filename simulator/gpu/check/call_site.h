@@ -1,4 +1,4 @@
-// Where a call came from: a few return addresses, taken when the call is made and turned into names only when somebody asks.
+// Which code made a call: a few return addresses, taken at the call, and turned into names only for a message.
 #pragma once
 
 #include <array>

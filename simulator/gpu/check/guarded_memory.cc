@@ -92,8 +92,8 @@ bool note_trespass(std::uintptr_t address, bool write) {
   for (Slot& slot : slots) {
     const std::uintptr_t begin = slot.begin;
     if (begin == 0 || address < begin || address >= slot.end) continue;
-    std::uintptr_t nobody = 0;
-    if (slot.touched.compare_exchange_strong(nobody, address)) slot.wrote = write;
+    std::uintptr_t untouched = 0;
+    if (slot.touched.compare_exchange_strong(untouched, address)) slot.wrote = write;
     return mprotect(reinterpret_cast<void*>(address / kPage * kPage), kPage, PROT_READ | PROT_WRITE) == 0;
   }
   return false;

@@ -1,8 +1,8 @@
-// A copy of a view's bytes whose last byte lies at the end of a page, with pages behind and in front that nobody may touch.
+// A copy of a view's bytes whose last byte lies at the end of a page, with inaccessible pages (guards) behind and in front.
 //
-// A kernel that runs on such copies is caught at the first element outside its view, whether it uses the view's brackets or a bare
-// pointer. The touched page is then opened and the access noted, so the kernel runs to its end and leaves no half-run fibers behind.
-// In front of the view only whole pages are watched for reads; the bytes between are filled with a pattern, so a write is noticed.
+// A kernel that runs on such copies is caught at the first element behind its view, whether it uses the view's brackets or a bare
+// pointer. The page is then made accessible and the access noted, so the kernel runs to its end and leaves no half-run fibers behind.
+// In front of the view the bytes up to the next page hold a pattern: a write is found afterwards, a read is not.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class GuardedMemory {
   int slot_ = -1;
 };
 
-// For the handler of SIGSEGV, and async-signal-safe: true when the address lies in the guards of somebody, whose page is now open.
+// For the handler of SIGSEGV, and async-signal-safe: true when the address lies in a guard; its page is now accessible.
 bool note_trespass(std::uintptr_t address, bool write);
 
 }  // namespace lockstep::sim

@@ -10,7 +10,7 @@ Order::Line& Order::line(const Stream* stream) {
   if (fresh) {
     line.index = static_cast<int>(by_index_.size());
     by_index_.push_back(&line);
-    line.history.emplace_back(0, std::make_shared<Clock>());
+    line.history.emplace_back(0, std::make_shared<VectorClock>());
     if (stream->legacy) line.name = "the legacy stream of device " + std::to_string(stream->device);
   }
   if (line.name.empty()) {
@@ -59,57 +59,57 @@ bool Order::has_waited_for(const Stream* stream, int other) {
   return std::find(waited.begin(), waited.end(), other) != waited.end();
 }
 
-Clock Order::clock_at(const Moment& moment) {
+VectorClock Order::clock_at(const Moment& moment) {
   const Line& there = line(moment.stream);
   auto entry = std::upper_bound(there.history.begin(), there.history.end(), moment.sequence,
                                 [](std::uint64_t sequence, const auto& e) { return sequence < e.first; });
   if (entry != there.history.begin()) --entry;
-  Clock clock = *entry->second;
+  VectorClock clock = *entry->second;
   clock.raise(there.index, moment.sequence);
   return clock;
 }
 
-// A moment older than the kept history is taken for the oldest kept one: that may hide a race, and never makes one up.
+// A moment older than the history is treated as the oldest one that was kept: that may hide a race, and never reports a false one.
 void Order::changed(Line& line, std::uint64_t sequence) {
   constexpr std::size_t kKept = 1024;
-  line.history.emplace_back(sequence, std::make_shared<Clock>(line.now));
+  line.history.emplace_back(sequence, std::make_shared<VectorClock>(line.now));
   if (line.history.size() > kKept) line.history.pop_front();
 }
 
 void Order::started(const Stream* stream, std::uint64_t sequence, const std::vector<Moment>& waited,
-                    const std::shared_ptr<const Clock>& host) {
+                    const std::shared_ptr<const VectorClock>& host) {
   Line& here = line(stream);
-  bool news = false;
+  bool advanced = false;
   for (const Moment& moment : waited) {
     if (moment.stream == nullptr || moment.stream == stream) continue;
-    news = here.now.join(clock_at(moment)) || news;
+    advanced = here.now.join(clock_at(moment)) || advanced;
     const int other = line(moment.stream).index;
     std::erase(here.waited_for, other);
     here.waited_for.push_back(other);
   }
   if (host != nullptr && host != here.host) {
-    news = here.now.join(*host) || news;
+    advanced = here.now.join(*host) || advanced;
     here.host = host;
   }
-  if (news) changed(here, sequence);
+  if (advanced) changed(here, sequence);
 }
 
-void Order::reached_gate(const Stream* stream, std::uint64_t sequence, Clock& gate) {
+void Order::reached_gate(const Stream* stream, std::uint64_t sequence, VectorClock& gate) {
   const Line& here = line(stream);
   gate.join(here.now);
   gate.raise(here.index, sequence);
 }
 
-void Order::left_gate(const Stream* stream, std::uint64_t sequence, const Clock& gate) {
+void Order::left_gate(const Stream* stream, std::uint64_t sequence, const VectorClock& gate) {
   Line& here = line(stream);
   if (here.now.join(gate)) changed(here, sequence);
 }
 
 void Order::host_saw(const Moment& moment) {
   if (moment.stream == nullptr) return;
-  const Clock seen = clock_at(moment);
-  Clock now = *host_;
-  if (now.join(seen)) host_ = std::make_shared<const Clock>(std::move(now));
+  const VectorClock seen = clock_at(moment);
+  VectorClock now = *host_;
+  if (now.join(seen)) host_ = std::make_shared<const VectorClock>(std::move(now));
 }
 
 bool Order::before(const Access& access, const Stream* stream) {

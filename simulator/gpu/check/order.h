@@ -1,9 +1,9 @@
 // Which operation is certain to have happened before which: by streams, events, gates and what the host has waited for.
 //
 // Each stream has a vector clock. A node that waits joins the clocks of the moments it waited for (an event's record, the legacy
-// stream's rules); streams that meet at a gate join each other's. All host threads share one clock, since we do not see how they order
-// themselves: once anybody has synchronised with a stream, what is issued later counts as ordered behind it. So a race between host
-// threads can be missed, but what is reported is one. Nothing here depends on when an operation happened to run.
+// stream's rules); streams that meet at a gate join each other's. All host threads share one clock, since their order is not visible here:
+// once one of them has synchronised with a stream, what any of them issues later counts as ordered behind it. So a race between host
+// threads can be missed, but what is reported is a race. Nothing here depends on when an operation happened to run.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "simulator/gpu/check/call_site.h"
-#include "simulator/gpu/check/clock.h"
+#include "simulator/gpu/check/vector_clock.h"
 #include "simulator/gpu/runtime/queue.h"
 
 namespace lockstep::sim {
@@ -30,7 +30,7 @@ struct Issue {
 
 // One operation's touch of memory.
 struct Access {
-  int stream = -1;  // index; -1: nobody
+  int stream = -1;  // index; -1: no access yet
   std::uint64_t sequence = 0;
   std::shared_ptr<const Issue> issue;
 };
@@ -38,7 +38,7 @@ struct Access {
 // The caller holds a lock.
 class Order {
  public:
-  void created(const Stream* stream);    // by somebody; until then it was known by another name or by none
+  void created(const Stream* stream);    // a handle may have been another stream before: it gets a new name
   void destroyed(const Stream* stream);  // what was queued on it still counts for synchronisation with its device
 
   int index(const Stream* stream) { return line(stream).index; }
@@ -50,13 +50,14 @@ class Order {
   std::vector<Moment> retired(int device, bool blocking_only);
 
   // A node whose waits are over: joins them, and what the host knew when the node was issued.
-  void started(const Stream* stream, std::uint64_t sequence, const std::vector<Moment>& waited, const std::shared_ptr<const Clock>& host);
-  void reached_gate(const Stream* stream, std::uint64_t sequence, Clock& gate);
-  void left_gate(const Stream* stream, std::uint64_t sequence, const Clock& gate);
+  void started(const Stream* stream, std::uint64_t sequence, const std::vector<Moment>& waited,
+               const std::shared_ptr<const VectorClock>& host);
+  void reached_gate(const Stream* stream, std::uint64_t sequence, VectorClock& gate);
+  void left_gate(const Stream* stream, std::uint64_t sequence, const VectorClock& gate);
 
   // The host.
   void host_saw(const Moment& moment);
-  std::shared_ptr<const Clock> host() const { return host_; }
+  std::shared_ptr<const VectorClock> host() const { return host_; }
 
   bool before(const Access& access, const Stream* stream);  // what the stream does now
   bool before_host(const Access& access) const { return access.stream < 0 || host_->of(access.stream) >= access.sequence; }
@@ -65,20 +66,20 @@ class Order {
   struct Line {
     int index = 0;
     std::string name;
-    Clock now;                                                                   // of others; the stream itself knows all it has done
-    std::vector<int> waited_for;                                                 // by itself, not through the host; the latest last
-    std::shared_ptr<const Clock> host;                                           // joined last
-    std::deque<std::pair<std::uint64_t, std::shared_ptr<const Clock>>> history;  // `now` from a node on
+    VectorClock now;                                                                   // of others; the stream's own nodes are always known
+    std::vector<int> waited_for;                                                       // by itself, not through the host; the latest last
+    std::shared_ptr<const VectorClock> host;                                           // joined last
+    std::deque<std::pair<std::uint64_t, std::shared_ptr<const VectorClock>>> history;  // `now` from a node on
   };
   Line& line(const Stream* stream);
   void changed(Line& line, std::uint64_t sequence);
-  Clock clock_at(const Moment& moment);
+  VectorClock clock_at(const Moment& moment);
 
   std::unordered_map<const Stream*, Line> lines_;
   std::vector<const Line*> by_index_;
   std::map<int, int> numbers_;                                                // streams ever created, by device
   std::map<std::pair<int, bool>, std::map<Stream*, std::uint64_t>> retired_;  // by (device, blocking)
-  std::shared_ptr<const Clock> host_ = std::make_shared<Clock>();
+  std::shared_ptr<const VectorClock> host_ = std::make_shared<VectorClock>();
 };
 
 }  // namespace lockstep::sim

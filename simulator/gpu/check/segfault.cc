@@ -9,16 +9,15 @@
 #include <string>
 
 #include "simulator/gpu/check/call_site.h"
-#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/check/check_mode.h"
 #include "simulator/gpu/check/guarded_memory.h"
-#include "simulator/gpu/runtime/runtime.h"
 
 namespace lockstep::sim {
 
 namespace {
 
 struct sigaction previous;
-constinit std::atomic<bool> told{false};
+constinit std::atomic<bool> explained{false};
 
 bool was_write([[maybe_unused]] const void* context) {
 #if defined(__x86_64__)
@@ -29,12 +28,12 @@ bool was_write([[maybe_unused]] const void* context) {
 #endif
 }
 
-// The process is about to end: from here on, what a handler must not do in general (allocate, lock) is worth the risk. The thread was
+// The process is about to end, so allocating and locking, which a handler must not do in general, are worth the risk here. The thread was
 // in the program's own code, not inside the virtual GPU.
 void explain(const void* address, bool write) {
-  if (told.exchange(true)) return;
+  if (explained.exchange(true)) return;
   const std::string text = "\nvirtual GPU: host code " + std::string(write ? "writes" : "reads") +
-                           " device memory: " + runtime().checker->whereabouts(address) + ".\n  The access: " + describe(call_site()) +
+                           " device memory: " + check_mode()->whereabouts(address) + ".\n  The access: " + describe(call_site()) +
                            ".\n  The host cannot use a device's address. Copy with cudaMemcpy(..., " +
                            (write ? "cudaMemcpyHostToDevice) from a buffer of the host's own, or let a kernel write"
                                   : "cudaMemcpyDeviceToHost) into a buffer of the host's own and read that") +
@@ -48,7 +47,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (note_trespass(address, write)) return;
   const AddressMap& map = address_map();
   if (address - map.begin < map.bytes) explain(info->si_addr, write);
-  sigaction(signal, &previous, nullptr);  // the access is made again and now ends as it always would
+  sigaction(signal, &previous, nullptr);  // the access is repeated and goes to the previous handler
 }
 
 }  // namespace

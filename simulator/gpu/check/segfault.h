@@ -3,7 +3,7 @@
 
 namespace lockstep::sim {
 
-// For the life of the process. Faults that have nothing to do with device memory go to whoever handled them before.
+// For the life of the process. Faults outside device memory go to the handler that was installed before.
 void watch_for_segfaults();
 
 }  // namespace lockstep::sim

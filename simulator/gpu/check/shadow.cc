@@ -31,18 +31,18 @@ void Shadow::cut(std::uintptr_t at) {
 // The first segment that begins here or later; after a cut that is the first one of the range.
 Shadow::Map::iterator Shadow::first(std::uintptr_t begin) { return segments_.lower_bound(begin); }
 
-bool Shadow::alike(const Segment& a, const Segment& b) {
+bool Shadow::same_past(const Segment& a, const Segment& b) {
   const auto same = [](const Access& x, const Access& y) { return x.stream == y.stream && x.sequence == y.sequence; };
   return a.written == b.written && same(a.writer, b.writer) &&
          std::equal(a.readers.begin(), a.readers.end(), b.readers.begin(), b.readers.end(), same);
 }
 
-void Shadow::join_alike(std::uintptr_t begin, std::uintptr_t end) {
+void Shadow::join_equal(std::uintptr_t begin, std::uintptr_t end) {
   auto at = segments_.lower_bound(begin);
   while (at != segments_.end() && at->first < end) {
     const auto next = std::next(at);
     if (next == segments_.end() || next->first >= end) return;
-    if (next->first == at->second.end && alike(at->second, next->second)) {
+    if (next->first == at->second.end && same_past(at->second, next->second)) {
       at->second.end = next->second.end;
       segments_.erase(next);
     } else {
@@ -66,7 +66,7 @@ void Shadow::set_written(std::uintptr_t begin, std::size_t bytes) {
   cut(begin);
   cut(begin + bytes);
   for (auto at = first(begin); at != segments_.end() && at->first < begin + bytes; ++at) at->second.written = true;
-  join_alike(begin, begin + bytes);
+  join_equal(begin, begin + bytes);
 }
 
 void Shadow::copy_written(std::uintptr_t from, std::uintptr_t to, std::size_t bytes) {

@@ -1,5 +1,5 @@
-// What has happened to every byte of device and page-locked memory: who wrote it last, who has read it since, and whether anybody wrote
-// it at all. Neighbouring bytes with the same past are one segment; a write over several makes one of them.
+// What has happened to every byte of device and page-locked memory: which operation wrote it last, which ones have read it since, and
+// whether it was ever written. Neighbouring bytes with the same past are one segment; a write over several makes one of them.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class Shadow {
   template <typename Before>
   std::optional<Conflict> look(std::uintptr_t begin, std::size_t bytes, const Before& before) const;
 
-  // The first bytes of the range that nobody has written.
+  // The first bytes of the range that were never written.
   std::optional<std::pair<std::uintptr_t, std::uintptr_t>> unwritten(std::uintptr_t begin, std::size_t bytes) const;
   void set_written(std::uintptr_t begin, std::size_t bytes);
   void copy_written(std::uintptr_t from, std::uintptr_t to, std::size_t bytes);  // bytes keep what they were
@@ -51,8 +51,8 @@ class Shadow {
 
   void cut(std::uintptr_t at);
   Map::iterator first(std::uintptr_t begin);
-  void join_alike(std::uintptr_t begin, std::uintptr_t end);
-  static bool alike(const Segment& a, const Segment& b);
+  void join_equal(std::uintptr_t begin, std::uintptr_t end);
+  static bool same_past(const Segment& a, const Segment& b);
 
   Map segments_;  // by begin
 };
@@ -82,10 +82,10 @@ std::optional<Conflict> Shadow::read(std::uintptr_t begin, std::size_t bytes, co
   for (auto at = first(begin); at != segments_.end() && at->first < end; ++at) {
     Segment& segment = at->second;
     if (!before(segment.writer)) return Conflict{segment.writer, true, at->first, segment.end};
-    std::erase_if(segment.readers, before);  // whoever comes after this read comes after those
+    std::erase_if(segment.readers, before);  // what is ordered behind this read is ordered behind those
     segment.readers.push_back(access);
   }
-  join_alike(begin, end);
+  join_equal(begin, end);
   return std::nullopt;
 }
 
@@ -99,7 +99,7 @@ std::optional<Conflict> Shadow::write(std::uintptr_t begin, std::size_t bytes, c
     at->second.writer = access;
     at->second.readers.clear();
   }
-  join_alike(begin, end);
+  join_equal(begin, end);
   return std::nullopt;
 }
 

@@ -8,11 +8,11 @@
 namespace lockstep::coalescing {
 
 void Count::add(const Request& request) {
-  const Traffic traffic = traffic_of(request);
+  const SectorCount counted = sectors_of(request);
   ++requests;
   lanes += static_cast<std::uint64_t>(request.lanes);
-  sectors += traffic.sectors;
-  least += traffic.least;
+  sectors += counted.touched;
+  least += counted.least;
 }
 
 Count& Count::operator+=(const Count& more) {

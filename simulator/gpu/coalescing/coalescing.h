@@ -1,12 +1,12 @@
 // How well the global-memory accesses of kernels coalesce: what NVIDIA's Nsight Compute calls sectors per request.
 //
-// Kernels that are compiled for it (`lockstep_counted_kernels`) tell of every access, by the calls that g++ puts in for its thread
-// sanitizer, of which none but the calls is used. They are compiled with the helpers that nvcc gets (engine/cuda/backend), so the pattern
-// is the GPU's: four neighbouring floats are one wide load. Launched faithfully, each warp's accesses are put together again
-// (warp_replay.h), and for each request of a warp the 32-byte sectors that it touches are counted, beside the least that could hold what it
-// asks for. Only memory that a kernel was given as a view counts: what lies on a thread's stack or in __shared__ is elsewhere on a GPU.
+// Kernels that are compiled for it (`lockstep_counted_kernels`) report every access, by the calls that g++ inserts for its thread
+// sanitizer; the sanitizer itself is not used. They are compiled with the helpers that nvcc gets (engine/cuda/backend), so the pattern is
+// the GPU's: four neighbouring floats are one wide load. In faithful launches the accesses of a warp are put together again
+// (warp_replay.h). For each request of a warp two numbers are counted: the 32-byte sectors that it touches, and the fewest that could hold
+// what it asks for. Only views count, since a GPU keeps a thread's stack and __shared__ in other memory.
 //
-// Programs without such kernels have nothing of this; with them, what isn't launched faithfully isn't counted.
+// Programs without such kernels are not affected. Launches in fast mode are not counted.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Count {
   double efficiency() const { return sectors > 0 ? static_cast<double>(least) / static_cast<double>(sectors) : 1; }
 };
 
-// What is told of one argument of a kernel.
+// The accesses through one argument of a kernel.
 struct ArgumentCount {
   Count loads, stores;
 };

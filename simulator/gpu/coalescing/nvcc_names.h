@@ -1,4 +1,4 @@
-// What nvcc knows without an include, for kernels that g++ compiles with the helpers that nvcc gets.
+// What nvcc declares without an include, for kernels that g++ compiles with the helpers that nvcc gets.
 //
 // A wide value is read and written in one piece, as by one instruction of a GPU.
 #pragma once

@@ -48,7 +48,7 @@ void Recorder::begin(const sim::KernelCall& call) {
 
 void Recorder::touch(const void* at, std::uint32_t bytes, bool write, const void* place) {
   const auto address = reinterpret_cast<std::uint64_t>(at);
-  for (const Range& view : views_) {
+  for (const ViewBytes& view : views_) {
     if (address < view.begin || address >= view.end) continue;
     const std::size_t t = thread();
     if (!in_block_[t]) reach(place);

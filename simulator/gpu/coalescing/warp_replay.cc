@@ -4,22 +4,22 @@
 
 namespace lockstep::coalescing {
 
-Traffic traffic_of(const Request& request) {
+SectorCount sectors_of(const Request& request) {
   std::uint64_t sorted[kWarp];
   std::copy_n(request.addresses, request.lanes, sorted);
   std::sort(sorted, sorted + request.lanes);
-  Traffic traffic;
+  SectorCount count;
   std::uint64_t bytes = 0, byte_end = 0, sector_end = 0;
   for (int l = 0; l < request.lanes; ++l) {
     const std::uint64_t begin = sorted[l], end = begin + request.bytes;
     bytes += end - std::clamp(byte_end, begin, end);
     byte_end = std::max(byte_end, end);
     const std::uint64_t first = begin / kSector, last = (end - 1) / kSector + 1;
-    traffic.sectors += last - std::clamp(sector_end, first, last);
+    count.touched += last - std::clamp(sector_end, first, last);
     sector_end = std::max(sector_end, last);
   }
-  traffic.least = (bytes + kSector - 1) / kSector;
-  return traffic;
+  count.least = (bytes + kSector - 1) / kSector;
+  return count;
 }
 
 void learn(FlowGraph& graph, const Trace& trace) {

@@ -41,11 +41,11 @@ struct Request {
   bool write = false;
 };
 
-struct Traffic {
-  std::uint64_t sectors = 0;  // touched
-  std::uint64_t least = 0;    // that could hold the bytes asked for; what several lanes ask for counts once
+struct SectorCount {
+  std::uint64_t touched = 0;
+  std::uint64_t least = 0;  // that could hold the bytes asked for; what several lanes ask for counts once
 };
-Traffic traffic_of(const Request& request);
+SectorCount sectors_of(const Request& request);
 
 // Adds the ways of a thread to the graph.
 void learn(FlowGraph& graph, const Trace& trace);

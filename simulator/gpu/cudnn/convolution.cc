@@ -90,7 +90,7 @@ Cost ConvolutionShape::cost() const {
 }
 
 // Sub-batches differ by at most one image, so two sizes do. A part's slice of the workspace is, in this order:
-//   the filter as the primitive wants it | scratchpad | images, outputs, filter in single precision, where the caller's are not or the
+//   the filter in the primitive's layout | scratchpad | images, outputs, filter in single precision, where the caller's are not or the
 //   part's result cannot be written in place
 struct ConvolutionPlan::Primitives {
   std::optional<blas::Product> product;  // instead of everything below

@@ -97,7 +97,7 @@ inline void prefetch_share(const float* from, std::int64_t count, std::int64_t p
 
 template <int Rows, int Vectors>
 void all_sums(const float* a, std::int64_t depth, const float* b, std::int64_t n, std::int64_t rows, float* out) {
-  constexpr std::int64_t kBlock = 32;  // rows whose both sides the cache holds while every element of the result sees them
+  constexpr std::int64_t kBlock = 32;  // rows: both sides stay in the cache until every element of the result has used them
   const std::int64_t tiles = n / (Vectors * kVector) * ((depth + Rows - 1) / Rows);
   std::fill_n(out, depth * n, 0.0F);
   for (std::int64_t row = 0; row < rows; row += kBlock, a += kBlock * depth, b += kBlock * n) {

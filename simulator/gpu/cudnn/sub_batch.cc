@@ -24,7 +24,7 @@ memory::desc image_desc(std::int64_t n, std::int64_t c, std::int64_t h, std::int
   return {{n, c, h, w}, memory::data_type::f32, Tag::nhwc};
 }
 
-// The filter as the caller stores it; with groups oneDNN wants the group as a dimension of its own.
+// The filter as the caller stores it; with groups, oneDNN takes the group as a separate dimension.
 memory::desc stored_filter_desc(const ConvolutionShape& shape) {
   const auto& [sk, sc, sr, ss] = shape.filter_strides;
   const std::int64_t c = shape.c / shape.groups;

@@ -1,5 +1,5 @@
-// One oneDNN convolution primitive for a sub-batch of a certain size, with the reorder between the filter as the caller stores it and
-// as the primitive wants it. Activations are never reordered. Small 1 x 1 filters have a product of our own instead.
+// One oneDNN convolution primitive for a sub-batch of a certain size, with the reorder between the caller's layout of the filter and the
+// primitive's. Activations are never reordered. Small 1 x 1 filters use our product instead (narrow_product.h).
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class SubBatch {
   std::size_t filter_bytes() const { return narrow_ ? product_.packed_bytes() : reordered_ ? filter_.get_size() : 0; }
   std::size_t scratchpad_bytes() const { return narrow_ ? 0 : scratchpad_.get_size(); }
 
-  // Single precision, on this thread alone; w is as the caller stores it. The slices hold the filter as the primitive wants it and its
+  // Single precision, on this thread alone; w has the caller's layout. The slices hold the filter in the primitive's layout and its
   // scratchpad.
   void run(float* x, float* w, float* y, std::byte* filter_slice, std::byte* scratchpad) const;
 

@@ -2,8 +2,8 @@
 //
 // The part of NVIDIA's interface that the engine uses, with the same names, types, values and signatures. Computed: float, half and
 // bfloat16 matrices with sums in float (D as A and B, or in float), one product or a batch at equal distances, column and row order,
-// the epilogues DEFAULT, RELU, BIAS and RELU_BIAS; whatever else a caller asks for is refused as the real library refuses what it has no
-// kernel for (CUBLAS_STATUS_NOT_SUPPORTED).
+// the epilogues DEFAULT, RELU, BIAS and RELU_BIAS; everything else is refused as the real library refuses what it has no kernel
+// for (CUBLAS_STATUS_NOT_SUPPORTED).
 #pragma once
 
 // NOLINTBEGIN(modernize-*): the forms of C, as a caller of the real header sees them.
@@ -153,7 +153,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t lightHandle, cubl
                                               cublasLtMatrixLayout_t Ddesc, cublasLtMatmulPreference_t preference, int requestedAlgoCount,
                                               cublasLtMatmulHeuristicResult_t heuristicResultsArray[], int* returnAlgoCount);
 
-// Without an algorithm (null) the library asks its own heuristic, as the real one does.
+// Without an algorithm (null) the library uses its heuristic, as the real one does.
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t lightHandle, cublasLtMatmulDesc_t computeDesc, const void* alpha, const void* A,
                               cublasLtMatrixLayout_t Adesc, const void* B, cublasLtMatrixLayout_t Bdesc, const void* beta, const void* C,
                               cublasLtMatrixLayout_t Cdesc, void* D, cublasLtMatrixLayout_t Ddesc, const cublasLtMatmulAlgo_t* algo,

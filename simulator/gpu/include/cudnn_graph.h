@@ -26,7 +26,7 @@ typedef void* cudnnBackendDescriptor_t;
 
 #define CUDNN_DIM_MAX 8
 
-// Thousands are the category, the rest says more.
+// The thousands are the category, the rest is the detail.
 typedef enum {
   CUDNN_STATUS_SUCCESS = 0,
   CUDNN_STATUS_NOT_INITIALIZED = 1001,

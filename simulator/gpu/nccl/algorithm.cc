@@ -17,7 +17,7 @@ AlgorithmChoice parse_algorithm_choice(const std::string& nccl_algo) {
   return {listed("ring") != exclude, listed("tree") != exclude};
 }
 
-const Algorithm* choose(const Signature& what, const AlgorithmChoice& allowed) {
+const Algorithm* choose(const CollectiveSignature& what, const AlgorithmChoice& allowed) {
   if (what.kind == Kind::all_reduce && !allowed.ring && allowed.tree) return &kTreeAllReduce;
   if (what.kind == Kind::all_reduce && !allowed.ring) return nullptr;
   switch (what.kind) {  // only an all-reduce has a choice: NCCL too keeps rings for the others

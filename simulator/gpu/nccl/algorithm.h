@@ -2,9 +2,9 @@
 // machine would send for that.
 //
 // An algorithm is a row of functions, one algorithm a file. Every rank's operation runs between the entry gate (all ranks' inputs are
-// ready) and the exit gate (all outputs are), works on a share of its own and writes it wherever it belongs; so no operation waits for
-// another. Within a share every element is made by itself, in an order that only the algorithm and the ranks decide: cutting a share
-// into parts does not change a bit.
+// ready) and the exit gate (all outputs are), works on its own share and writes the result to all ranks that need it; so no operation waits
+// for another. Within a share every element is computed by itself, in an order that follows from the algorithm and the ranks: cutting a
+// share into parts does not change a bit.
 #pragma once
 
 #include <string>
@@ -36,6 +36,6 @@ struct AlgorithmChoice {
 };
 
 AlgorithmChoice parse_algorithm_choice(const std::string& nccl_algo);
-const Algorithm* choose(const Signature& what, const AlgorithmChoice& allowed);  // nullptr: none is allowed
+const Algorithm* choose(const CollectiveSignature& what, const AlgorithmChoice& allowed);  // nullptr: none is allowed
 
 }  // namespace lockstep::sim::nccl

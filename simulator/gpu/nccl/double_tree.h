@@ -1,4 +1,4 @@
-// The two trees of a double binary tree all-reduce; see tree_all_reduce.cc.
+// The two trees of a double binary tree all-reduce; see direct/tree_all_reduce.cc.
 #pragma once
 
 #include "simulator/gpu/nccl/exchange.h"

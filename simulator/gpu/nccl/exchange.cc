@@ -27,14 +27,14 @@ bool reduces(Kind kind) { return kind == Kind::all_reduce || kind == Kind::reduc
 
 bool has_root(Kind kind) { return kind == Kind::reduce || kind == Kind::broadcast; }
 
-std::string describe(const Signature& signature) {
+std::string describe(const CollectiveSignature& signature) {
   std::string text = std::string(name_of(signature.kind)) + "(count " + std::to_string(signature.count) + ", " + name_of(signature.type);
   if (reduces(signature.kind)) text += std::string(", ") + name_of(signature.op);
   if (has_root(signature.kind)) text += ", root " + std::to_string(signature.root);
   return text + ")";
 }
 
-std::string difference(const Signature& one, const Signature& other) {
+std::string difference(const CollectiveSignature& one, const CollectiveSignature& other) {
   if (one.kind != other.kind) return "the collective";
   std::string text;
   const auto add = [&text](bool differs, const char* what) {

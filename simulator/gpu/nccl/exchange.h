@@ -1,4 +1,4 @@
-// One collective as all ranks agreed on it, and where each rank's bytes are.
+// One collective as all ranks called it, and where the bytes of each rank are.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace lockstep::sim::nccl {
 
 enum class Kind { all_reduce, reduce, broadcast, all_gather, reduce_scatter };
 
-// What all ranks must say alike.
-struct Signature {
+// What must be the same in the calls of all ranks.
+struct CollectiveSignature {
   Kind kind = Kind::all_reduce;
   std::size_t count = 0;  // elements, as the call counts them: of the whole, or of one rank's block (all-gather, reduce-scatter)
   ncclDataType_t type = ncclFloat32;
@@ -23,11 +23,11 @@ struct Signature {
 const char* name_of(Kind kind);  // "ncclAllReduce"
 bool reduces(Kind kind);
 bool has_root(Kind kind);
-std::string describe(const Signature& signature);                      // "ncclAllReduce(count 10, float32, sum)"
-std::string difference(const Signature& one, const Signature& other);  // "count, op"; empty when they agree
+std::string describe(const CollectiveSignature& signature);                                // "ncclAllReduce(count 10, float32, sum)"
+std::string difference(const CollectiveSignature& one, const CollectiveSignature& other);  // "count, op"; empty when they agree
 
 struct Exchange {
-  Signature what;
+  CollectiveSignature what;
   int ranks = 1;
   std::vector<const void*> send;  // by rank; device addresses
   std::vector<void*> receive;     // null where the rank receives nothing

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "simulator/gpu/nccl/half.h"
+#include "simulator/gpu/runtime/float16.h"
 
 namespace lockstep::sim::nccl {
 

@@ -1,6 +1,6 @@
-// What Nsight Systems is on a real machine: hears of the ranges a program names, and keeps them for whoever asks.
+// Stands for Nsight Systems: records the NVTX ranges of a program, for tests.
 //
-// As there, it must be attached before the program's first call: a domain that was made while nobody listened stays null.
+// As a real tool it must be attached before the program's first call: a domain that was made without a tool stays null.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ cudaError_t properties(cudaDeviceProp* prop, int device) {
   if (const cudaError_t status = ready_to_call()) return status;
   if (prop == nullptr) return cudaErrorInvalidValue;
   if (!exists(device)) return cudaErrorInvalidDevice;
-  const Machine& machine = runtime().config.machine;
+  const lockstep::clock::Machine& machine = runtime().config.machine;
   *prop = cudaDeviceProp{};
   std::snprintf(prop->name, sizeof(prop->name), "%s", machine.gpu_name.c_str());
   prop->totalGlobalMem = machine.memory_bytes;

@@ -3,14 +3,14 @@
 #include <cstring>
 #include <memory>
 
-#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/runtime/checker.h"
 #include "simulator/gpu/runtime/runtime.h"
 
 using namespace lockstep::sim;
 
 namespace {
 
-// What stands in the way of a call that may have to wait for the device.
+// The status that refuses a call that may have to wait for the device; cudaSuccess: it may go on.
 cudaError_t ready_to_wait() {
   if (const cudaError_t status = ready_to_use_device()) return status;
   return runtime().captures.any() ? runtime().captures.refuse_unsafe() : cudaSuccess;
@@ -39,7 +39,7 @@ cudaError_t allocate_now(void** out, std::size_t bytes) {
   return allocate(out, bytes);
 }
 
-// Memory is set aside at the call; what the stream has still to free is waited for before giving up.
+// Memory is reserved at the call. Where it does not fit, the call waits for what the stream has still to free, and tries once more.
 cudaError_t allocate_ordered(void** out, std::size_t bytes, cudaStream_t handle) {
   if (const cudaError_t status = ready_to_use_device()) return status;
   Stream* const stream = stream_behind(handle);
@@ -58,8 +58,7 @@ std::optional<Block> block_at(const void* address) {
   return block;
 }
 
-// A device that has failed gives its memory back as well, and says that it has failed: so it can be seen whether a program lets go of
-// everything.
+// A device that has failed frees its memory too and returns its error, so a test can see whether a program frees everything.
 cudaError_t release_now(void* address) {
   if (const cudaError_t status = ready_to_release()) return status;
   if (address == nullptr) return runtime().executor.error(current_device());
@@ -67,7 +66,7 @@ cudaError_t release_now(void* address) {
   if (!block || !runtime().memory.begin_release(address)) return cudaErrorInvalidValue;
   runtime().executor.wait_device(block->device);
   if (Checker* const checker = runtime().checker.get()) {
-    const std::string problem = checker->still_in_use(block->begin, call_site());
+    const std::string problem = checker->still_in_use(block->begin);
     if (!problem.empty()) runtime().executor.fail(block->device, cudaErrorIllegalState, problem);
   }
   if (!runtime().memory.release(address)) return cudaErrorInvalidValue;
@@ -83,13 +82,13 @@ cudaError_t release_ordered(void* address, cudaStream_t handle) {
   const auto block = block_at(address);
   if (!block) return cudaErrorInvalidValue;
   if (const cudaError_t status = refuse_capture(stream)) return status;
-  if (!runtime().memory.begin_release(address)) return cudaErrorInvalidValue;  // it is on its way out already
+  if (!runtime().memory.begin_release(address)) return cudaErrorInvalidValue;  // it is being freed already
   Operation operation;
   operation.kind = OperationKind::marker;
   operation.name = "cudaFreeAsync";
   operation.touches = {{address, block->bytes, true}};
   std::shared_ptr<const CallSite> site;
-  if (runtime().checker != nullptr) site = std::make_shared<const CallSite>(call_site());
+  if (const Checker* const checker = runtime().checker.get()) site = checker->caller();
   operation.run = [address, site](int) { runtime().memory.release(address, site.get()); };
   return enqueue(handle, std::move(operation));
 }
@@ -109,18 +108,18 @@ cudaError_t release_host(void* address) {
   if (address == nullptr) return runtime().executor.error(current_device());
   const auto block = runtime().memory.find(address);
   if (!block || block->device != kHostDevice || block->begin != reinterpret_cast<std::uintptr_t>(address)) return cudaErrorInvalidValue;
-  // Any device may still use it. Modelled time does not wait: how much the devices have been given by now is up to the threads that serve
-  // them, and would be another time in every run.
+  // Any device may still use it. Modelled time does not wait: how much work the devices have by now depends on the threads that issue it,
+  // so the time would differ from run to run.
   for (int d = 0; d < runtime().devices(); ++d) runtime().executor.wait_device_untimed(d);
   return runtime().memory.release_host(address) ? runtime().executor.error(current_device()) : cudaErrorInvalidValue;
 }
 
 // --- Copies
 
-enum class Place { device, pinned, pageable };
+enum class MemoryType { device, pinned, pageable };
 
 struct End {
-  Place place = Place::pageable;
+  MemoryType type = MemoryType::pageable;
   bool inside = true;  // of its allocation, to the last byte
 };
 
@@ -128,11 +127,11 @@ End look_at(const void* address, std::size_t bytes) {
   const auto block = runtime().memory.find(address);
   if (!block) {
     const bool host = runtime().memory.device_of(address) == kHostDevice;
-    return {host ? Place::pageable : Place::device, host};
+    return {host ? MemoryType::pageable : MemoryType::device, host};
   }
   const bool inside = block->contains(reinterpret_cast<std::uintptr_t>(address), bytes);
-  if (block->device == kHostDevice) return {Place::pinned, inside};
-  return {Place::device, inside};
+  if (block->device == kHostDevice) return {MemoryType::pinned, inside};
+  return {MemoryType::device, inside};
 }
 
 bool fits(cudaMemcpyKind kind, bool from_device, bool to_device) {
@@ -194,9 +193,9 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   if (bytes == 0) return cudaSuccess;
   if (to == nullptr || from == nullptr) return cudaErrorInvalidValue;
   const End source = look_at(from, bytes), target = look_at(to, bytes);
-  const bool from_device = source.place == Place::device, to_device = target.place == Place::device;
+  const bool from_device = source.type == MemoryType::device, to_device = target.type == MemoryType::device;
   if (Checker* const checker = runtime().checker.get(); checker != nullptr && (!source.inside || !target.inside)) {
-    checker->refused(source.inside ? to : from, bytes, !source.inside);
+    checker->refused_copy(source.inside ? to : from, bytes, !source.inside);
   }
   if (!source.inside || !target.inside || !fits(kind, from_device, to_device)) return cudaErrorInvalidValue;
 
@@ -204,7 +203,7 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
     if (wait == Wait::until_done) {
       if (const cudaError_t status = runtime().captures.refuse_unsafe()) return status;
     }
-    if (source.place == Place::pageable || target.place == Place::pageable) {
+    if (source.type == MemoryType::pageable || target.type == MemoryType::pageable) {
       if (const cudaError_t status = runtime().captures.refuse(stream)) return status;
     }
   }
@@ -215,9 +214,9 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
     executor.wait_stream(stream);
     return executor.error(device);
   };
-  if (source.place == Place::pageable && to_device) {
-    // The caller's buffer is free again when the call returns; the device may get its bytes later. A blocking copy usually has
-    // arrived, but CUDA does not promise it for small ones: seeded schedules take it at its word.
+  if (source.type == MemoryType::pageable && to_device) {
+    // The caller's buffer is free again when the call returns; the device may get its bytes later. A blocking copy has usually
+    // arrived by then, but CUDA does not promise that for small ones: under a seeded schedule it arrives later.
     if (wait == Wait::until_done) executor.wait_stream(stream);
     const bool later = bytes <= kStageBytes && (wait == Wait::as_documented || executor.seed() != 0);
     if (const cudaError_t status = enqueue(handle, later ? staged_copy(to, from, bytes) : copy_operation(to, from, bytes))) return status;
@@ -228,7 +227,7 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   // even the other one does not wait.
   const bool on_host = !from_device && !to_device;
   const bool must_wait = wait == Wait::until_done ? !(from_device && to_device)
-                                                  : target.place == Place::pageable || (on_host && source.place == Place::pageable);
+                                                  : target.type == MemoryType::pageable || (on_host && source.type == MemoryType::pageable);
   return must_wait ? finish() : cudaSuccess;
 }
 
@@ -269,7 +268,7 @@ cudaError_t fill(void* address, int value, std::size_t bytes, cudaStream_t strea
   if (stream_behind(stream) == nullptr) return cudaErrorInvalidResourceHandle;
   if (bytes == 0) return cudaSuccess;
   const End target = look_at(address, bytes);
-  if (target.place == Place::pageable || !target.inside) return cudaErrorInvalidValue;
+  if (target.type == MemoryType::pageable || !target.inside) return cudaErrorInvalidValue;
   Operation operation;
   operation.kind = OperationKind::memset;
   operation.name = "memset";

@@ -35,7 +35,7 @@ cudaError_t with_stream(cudaStream_t handle, const Use& use) {
   return use(stream);
 }
 
-// The same for calls that ask how far the stream is: nobody can say of one that captures.
+// The same for calls that ask how far the stream is, which is not defined while it captures.
 template <typename Use>
 cudaError_t with_running_stream(cudaStream_t handle, const Use& use) {
   return with_stream(handle, [&](Stream* stream) {

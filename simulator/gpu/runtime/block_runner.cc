@@ -16,10 +16,10 @@ namespace lockstep::sim {
 
 namespace {
 
-struct Place {
+struct SourceLine {
   const char* file = nullptr;
   int line = 0;
-  bool operator==(const Place& other) const { return line == other.line && (file == other.file || std::string(file) == other.file); }
+  bool operator==(const SourceLine& other) const { return line == other.line && (file == other.file || std::string(file) == other.file); }
   std::string text() const { return std::string(file) + ":" + std::to_string(line); }
 };
 
@@ -66,16 +66,16 @@ class BlockRunner final : public BlockThreads {
     std::unique_ptr<Fiber> fiber;
     int index = 0;
     State state = State::ready;
-    Place place;
+    SourceLine at;
     std::uint32_t mask = 0;
     std::uint64_t value = 0;
-    int source = -1;  // lane whose value is wanted
+    int source = -1;  // lane whose value it gets
   };
 
   static void enter(void* thread);
   void run_ready(std::mt19937_64& random);
-  void stop_at(State state, const Place& place);
-  std::uint64_t meet_warp(std::uint32_t mask, std::uint64_t value, int source, const Place& place);
+  void stop_at(State state, const SourceLine& at);
+  std::uint64_t meet_warp(std::uint32_t mask, std::uint64_t value, int source, const SourceLine& at);
   bool release_warps();
   bool release_warp(int first);
   void release_block();
@@ -146,19 +146,19 @@ void BlockRunner::run_ready(std::mt19937_64& random) {
   }
 }
 
-void BlockRunner::stop_at(State state, const Place& place) {
+void BlockRunner::stop_at(State state, const SourceLine& at) {
   Thread& thread = *current_;
   thread.state = state;
-  thread.place = place;
+  thread.at = at;
   thread.fiber->yield();
 }
 
-std::uint64_t BlockRunner::meet_warp(std::uint32_t mask, std::uint64_t value, int source, const Place& place) {
+std::uint64_t BlockRunner::meet_warp(std::uint32_t mask, std::uint64_t value, int source, const SourceLine& at) {
   Thread& thread = *current_;
   thread.mask = mask;
   thread.value = value;
   thread.source = source;
-  stop_at(State::at_warp_barrier, place);
+  stop_at(State::at_warp_barrier, at);
   return thread.value;
 }
 
@@ -168,7 +168,7 @@ bool BlockRunner::release_warps() {
   return any;
 }
 
-// Lets a group of lanes go that all stand at the same place with the same mask, and that are all the mask names.
+// Releases a group of lanes that all wait at the same line with the same mask, and that are all the mask names.
 bool BlockRunner::release_warp(int first) {
   const int lanes = std::min(kWarp, count_ - first);
   const auto lane = [&](int l) -> Thread& { return threads_[static_cast<std::size_t>(first + l)]; };
@@ -179,7 +179,7 @@ bool BlockRunner::release_warp(int first) {
     bool complete = named(l);
     for (int k = 0; k < lanes && complete; ++k) {
       if (named(k)) {
-        complete = lane(k).state == State::at_warp_barrier && lane(k).mask == leader.mask && lane(k).place == leader.place;
+        complete = lane(k).state == State::at_warp_barrier && lane(k).mask == leader.mask && lane(k).at == leader.at;
       }
     }
     if (!complete) continue;
@@ -199,30 +199,30 @@ bool BlockRunner::release_warp(int first) {
 }
 
 void BlockRunner::release_block() {
-  const Place place = threads_.front().place;
+  const SourceLine at = threads_.front().at;
   for (int t = 0; t < count_; ++t) {
     const Thread& thread = threads_[static_cast<std::size_t>(t)];
-    if (thread.state != State::at_barrier || !(thread.place == place)) diverged();
+    if (thread.state != State::at_barrier || !(thread.at == at)) diverged();
   }
   for (int t = 0; t < count_; ++t) threads_[static_cast<std::size_t>(t)].state = State::ready;
 }
 
 void BlockRunner::diverged() const {
   std::string what = "barrier divergence in block " + std::to_string(kernel_context.block) + ":";
-  // One thread of each kind tells the story.
-  std::vector<const Thread*> told;
+  // One thread of each kind is named.
+  std::vector<const Thread*> named;
   for (int t = 0; t < count_; ++t) {
     const Thread& thread = threads_[static_cast<std::size_t>(t)];
-    const bool known = std::any_of(told.begin(), told.end(), [&](const Thread* other) {
-      return other->state == thread.state && (thread.state == State::finished || other->place == thread.place);
+    const bool known = std::any_of(named.begin(), named.end(), [&](const Thread* other) {
+      return other->state == thread.state && (thread.state == State::finished || other->at == thread.at);
     });
-    if (known || told.size() == 4) continue;
-    told.push_back(&thread);
-    what += (told.size() > 1 ? "; thread " : " thread ") + std::to_string(t);
+    if (known || named.size() == 4) continue;
+    named.push_back(&thread);
+    what += (named.size() > 1 ? "; thread " : " thread ") + std::to_string(t);
     if (thread.state == State::finished) {
       what += " has ended";
     } else {
-      what += (thread.state == State::at_barrier ? " waits at " : " waits for its warp at ") + thread.place.text();
+      what += (thread.state == State::at_barrier ? " waits at " : " waits for its warp at ") + thread.at.text();
     }
   }
   throw Fault{cudaErrorLaunchFailure, what};

@@ -71,7 +71,7 @@ cudaError_t Captures::end(Stream* stream, cudaGraph_t* graph) {
   close(capture);
   if (!capture->valid) return cudaErrorStreamCaptureInvalidated;
   // Every node must have been waited for, directly or not, by what the origin would run next.
-  Clock all;
+  Progress all;
   for (const auto& lane : capture->lane_nodes) all.push_back(lane.size());
   capture->now.front().resize(all.size());
   if (capture->now.front() != all) return cudaErrorStreamCaptureUnjoined;
@@ -131,8 +131,8 @@ bool Captures::take(Stream* stream, Node& node, cudaError_t* status) {
   } else {
     kept.operation = std::move(node.operation);
   }
-  Clock& now = capture->now[lane];
-  Clock& known = capture->known[lane];
+  Progress& now = capture->now[lane];
+  Progress& known = capture->known[lane];
   now.resize(capture->lanes.size());
   known.resize(capture->lanes.size());
   for (std::size_t other = 0; other < now.size(); ++other) {
@@ -177,7 +177,7 @@ bool Captures::wait(Stream* stream, Event* event, cudaError_t* status) {
     *status = invalidate(*theirs, cudaErrorStreamCaptureImplicit);
   } else {
     by_stream_[stream] = theirs;
-    join(theirs->now[lane_of(*theirs, stream)], found->second.clock);
+    join(theirs->now[lane_of(*theirs, stream)], found->second.before);
   }
   return true;
 }

@@ -1,8 +1,8 @@
 // Stream capture: streams whose calls become nodes of a graph instead of running.
 //
 // A capture begins on one stream and spreads by events: a stream that waits for an event which was recorded in the capture joins
-// it. Whatever would tie captured work to work that really runs (waiting for it on the host, an event from outside, the legacy
-// stream) is refused and makes the capture invalid, as NVIDIA's documentation has it. Work that the virtual GPU cannot replay
+// it. What would make captured work depend on work that really runs (waiting for it on the host, an event from outside, the legacy
+// stream) is refused and makes the capture invalid, as NVIDIA documents it. Work that the virtual GPU cannot replay
 // (collectives, stream-ordered allocation, copies from or to pageable memory, graphs) is refused in the same way.
 #pragma once
 
@@ -30,7 +30,7 @@ class Captures {
 
   // Of a stream that is about to be given this node: true if the capture took it, or refused it with a status.
   bool take(Stream* stream, Node& node, cudaError_t* status);
-  // An event is recorded on a stream, or a stream waits for an event: true if that was the capture's business.
+  // An event is recorded on a stream, or a stream waits for an event: true if the capture handled the call.
   bool record(Event* event, Stream* stream, cudaError_t* status);
   bool wait(Stream* stream, Event* event, cudaError_t* status);
 
@@ -39,7 +39,7 @@ class Captures {
   cudaError_t refuse_legacy(const Stream* stream);  // work for the legacy stream, which blocking streams would depend on
   cudaError_t refuse_event(const Event* event);
   cudaError_t refuse_device(int device);
-  cudaError_t refuse_unsafe();  // may wait for other work behind the caller's back
+  cudaError_t refuse_unsafe();  // calls that may wait for other work, such as cudaMalloc
   void forget(Event* event);    // recorded outside, or destroyed
   void forget(Stream* stream);  // destroyed
 
@@ -47,8 +47,8 @@ class Captures {
   Slots<CUgraphExec_st> executables;
 
  private:
-  // How much of each lane comes before a point: numbers of nodes. Lanes are in order, so that is all there is to know.
-  using Clock = std::vector<std::size_t>;
+  // How much of each lane comes before a point, in nodes. Lanes are in order, so these numbers say everything.
+  using Progress = std::vector<std::size_t>;
   struct Capture {
     Stream* origin = nullptr;
     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
@@ -58,12 +58,12 @@ class Captures {
     std::vector<CUgraphNode_st> nodes;
     std::vector<Stream*> lanes;                        // the first one is the origin
     std::vector<std::vector<std::size_t>> lane_nodes;  // of each lane, in order
-    std::vector<Clock> now;                            // before the lane's next node
-    std::vector<Clock> known;                          // before the lane's last node
+    std::vector<Progress> now;                         // before the lane's next node
+    std::vector<Progress> known;                       // before the lane's last node
   };
   struct Recorded {
     std::shared_ptr<Capture> capture;
-    Clock clock;
+    Progress before;
   };
 
   static std::size_t lane_of(Capture& capture, Stream* stream);  // a new one if need be

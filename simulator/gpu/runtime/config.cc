@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "simulator/gpu/runtime/faults.h"
-#include "simulator/gpu/runtime/model_clock.h"
 
 namespace lockstep::sim {
 
@@ -62,11 +61,10 @@ Checks read_checks(std::string& problem) {
 Config read_config() {
   Config config;
   const std::string name = environment("LOCKSTEP_SIM_MACHINE").value_or("t4");
-  if (auto machine = find_machine(name)) {
+  std::string why;
+  if (auto machine = clock::find_machine(name, &why)) {
     config.machine = *machine;
   } else {
-    std::string why;
-    clock::find_machine(name, &why);
     config.problem = "LOCKSTEP_SIM_MACHINE=" + name + ": " + why;
   }
   if (const auto nodes = number("LOCKSTEP_SIM_NODES", 1, 64, config.problem)) config.machine.gpus *= static_cast<int>(*nodes);

@@ -5,7 +5,7 @@
 //   LOCKSTEP_SIM_WORKERS  worker threads (default: hardware cores)
 //   LOCKSTEP_SIM_SEED     n > 0: a seeded schedule by one worker; see control.h
 //   LOCKSTEP_SIM_KERNELS  fast (default) or faithful; see context.h
-//   LOCKSTEP_SIM_CHECK    memory,race,deadlock: some of them, or 1 for all; see check/checker.h
+//   LOCKSTEP_SIM_CHECK    memory,race,deadlock: some of them, or 1 for all; see simulator/gpu/check
 //   LOCKSTEP_SIM_CHECK_GRACE  milliseconds without progress before a deadlock is called one (default 5000)
 //   LOCKSTEP_SIM_FAULT    calls that fail or come late; see faults.h
 #pragma once
@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <string>
 
+#include "simulator/clock/machine_model.h"
 #include "simulator/gpu/runtime/control.h"
-#include "simulator/gpu/runtime/machine.h"
 
 namespace lockstep::sim {
 
@@ -24,7 +24,7 @@ struct Checks {
 };
 
 struct Config {
-  Machine machine;
+  clock::Machine machine;
   int workers = 1;
   std::uint64_t seed = 0;
   KernelMode kernels = KernelMode::fast;

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include <backend/context.h>
-#include "simulator/gpu/check/checker.h"
 #include "simulator/gpu/runtime/block_runner.h"
+#include "simulator/gpu/runtime/checker.h"
 #include "simulator/gpu/runtime/profile.h"
 #include "simulator/gpu/runtime/runtime.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <backend/watching.h>
-#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/runtime/checker.h"
 #include "simulator/gpu/runtime/model_clock.h"
 #include "simulator/gpu/runtime/recorder.h"
 
@@ -14,12 +14,12 @@ namespace lockstep::sim {
 
 namespace {
 
-// Whether ties also to what is done are wanted: check mode and the model clock look at order, not at how far things have come.
-bool keeps_ties(const Checker* check) { return check != nullptr || model_clock() != nullptr; }
+// Whether a node is ordered behind completed work too: check mode and the model clock depend on the order, not on what has run by now.
+bool orders_all(const Checker* check) { return check != nullptr || model_clock() != nullptr; }
 
 }  // namespace
 
-Executor::Executor(int devices, int workers, std::uint64_t seed, Checker* check) : check_(check), seed_(seed), random_(seed) {
+Executor::Executor(int devices, int workers, std::uint64_t seed, Checker* check) : check_(check), schedule_(seed), idle_(schedule_) {
   for (int d = 0; d < devices; ++d) {
     Device& device = devices_.emplace_back();
     device.legacy = streams_.take();
@@ -31,15 +31,14 @@ Executor::Executor(int devices, int workers, std::uint64_t seed, Checker* check)
   threads_.reserve(static_cast<std::size_t>(workers) + 2);
   for (int w = 0; w < workers; ++w) threads_.emplace_back([this, w] { work(w); });
   threads_.emplace_back([this] { work_for_host(); });
-  if (check_ != nullptr && check_->checks().deadlock) threads_.emplace_back([this] { watch_for_deadlock(); });
+  if (check_ != nullptr && check_->checks().deadlock) threads_.emplace_back([this] { check_->watch_for_deadlock(*this); });
 }
 
 Executor::~Executor() { stop(); }
 
 void Executor::stop() {
   if (stopping_.exchange(true)) return;
-  bell_.fetch_add(1);
-  bell_.notify_all();
+  idle_.wake_all();
   host_bell_.fetch_add(1);
   host_bell_.notify_all();
   for (std::thread& thread : threads_) thread.join();
@@ -94,24 +93,8 @@ void Executor::destroy_event(Event* event) {
   events_.put_back(event);
 }
 
-Node* Executor::take_nodes(std::size_t count) {
-  const Lock lock(pool_mutex_);
-  Node* first = nullptr;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (unused_ == nullptr) {
-      nodes_.push_back(std::make_unique<Node>());
-      unused_ = nodes_.back().get();
-    }
-    Node* const node = unused_;
-    unused_ = node->next;
-    node->next = first;
-    first = node;
-  }
-  return first;
-}
-
 Node* Executor::take_node(NodeKind kind) {
-  Node* const node = take_nodes(1);
+  Node* const node = nodes_.take(1);
   node->kind = kind;
   node->parts = 1;
   node->event = nullptr;
@@ -124,34 +107,32 @@ void Executor::put_back(Node* node) {
   release(*node);
   node->gate.reset();
   node->after.clear();
-  const Lock lock(pool_mutex_);
-  node->next = unused_;
-  unused_ = node;
+  nodes_.put_back(node);
 }
 
 void Executor::append(Stream* stream, Node* node) {
   int awake = 0;
   {
     const Lock lock(mutex_);
-    if (append_locked(stream, node)) awake = workers_to_wake();
+    if (append_locked(stream, node)) awake = idle_.to_wake();
   }
-  wake(awake);
+  idle_.wake(awake);
 }
 
 bool Executor::append_locked(Stream* stream, Node* node) {
   Device& device = devices_[static_cast<std::size_t>(stream->device)];
   if (stream->legacy) {
     for (Stream* other : device.streams) {
-      if (other->blocking() && (other->pending() || keeps_ties(check_))) node->after.push_back({other, other->submitted});
+      if (other->blocking() && (other->pending() || orders_all(check_))) node->after.push_back({other, other->submitted});
     }
     if (check_ != nullptr) {
       for (const Moment& gone : check_->retired(stream->device, true)) node->after.push_back(gone);
     }
-  } else if (stream->blocking() && (device.legacy->pending() || keeps_ties(check_))) {
+  } else if (stream->blocking() && (device.legacy->pending() || orders_all(check_))) {
     node->after.push_back({device.legacy, device.legacy->submitted});
   }
   if (device.fence.stream != nullptr) {
-    if (passed(device.fence) && !keeps_ties(check_)) {
+    if (passed(device.fence) && !orders_all(check_)) {
       device.fence = {};
     } else {
       node->after.push_back(device.fence);
@@ -159,7 +140,7 @@ bool Executor::append_locked(Stream* stream, Node* node) {
   }
   node->stream = stream;
   node->sequence = ++stream->submitted;
-  if (node->kind == NodeKind::kernel) node->kernel.seed = seed_ * 0x9e3779b97f4a7c15U + node->sequence;
+  if (node->kind == NodeKind::kernel) node->kernel.seed = schedule_.seed() * 0x9e3779b97f4a7c15U + node->sequence;
   if (node->kind == NodeKind::record) {
     node->record = ++node->event->records;
     node->event->last = {stream, node->sequence};
@@ -183,17 +164,17 @@ void Executor::append_fenced(Stream* stream, Node* node, const std::vector<int>&
     for (const int d : devices) {
       const Device& device = devices_[static_cast<std::size_t>(d)];
       const auto before = [&](Stream* other) {
-        if (other != stream && (other->pending() || keeps_ties(check_))) node->after.push_back({other, other->submitted});
+        if (other != stream && (other->pending() || orders_all(check_))) node->after.push_back({other, other->submitted});
       };
       before(device.legacy);
-      if (!passed(device.fence) || keeps_ties(check_)) node->after.push_back(device.fence);
+      if (!passed(device.fence) || orders_all(check_)) node->after.push_back(device.fence);
       for (Stream* other : device.streams) before(other);
     }
     append_locked(stream, node);
     for (const int d : devices) devices_[static_cast<std::size_t>(d)].fence = {stream, node->sequence};
-    awake = workers_to_wake();
+    awake = idle_.to_wake();
   }
-  wake(awake);
+  idle_.wake(awake);
 }
 
 void Executor::record(Event* event, Stream* stream) {
@@ -212,12 +193,33 @@ void Executor::open(Gate& gate) {
   int awake = 0;
   {
     const Lock lock(mutex_);
-    gate.open = true;
     if (ModelClock* const model = model_clock()) model->opened(gate);
-    for (Stream* stream : std::exchange(gate.arrived, {})) make_ready(stream);
-    awake = workers_to_wake();
+    let_through(gate);
+    awake = idle_.to_wake();
   }
-  wake(awake);
+  idle_.wake(awake);
+}
+
+void Executor::inspect(const Look& look) {
+  int awake = 0;
+  {
+    const Lock lock(mutex_);
+    std::vector<Stream*> streams;
+    for (const Device& device : devices_) {
+      streams.push_back(device.legacy);
+      streams.insert(streams.end(), device.streams.begin(), device.streams.end());
+    }
+    const auto gates = look(streams, host_waiters_.load(std::memory_order_relaxed) > 0);
+    if (gates.empty()) return;
+    for (const auto& gate : gates) let_through(*gate);
+    awake = idle_.to_wake();
+  }
+  idle_.wake(awake);
+}
+
+void Executor::let_through(Gate& gate) {
+  gate.open = true;
+  for (Stream* stream : std::exchange(gate.arrived, {})) make_ready(stream);
 }
 
 Executor::Record Executor::last_record(const Event* event) {
@@ -249,7 +251,7 @@ bool Executor::has_passed(const Moment& moment) {
 
 void Executor::sleep_until(const Moment& moment) {
   if (spin_until(4, [&] { return passed(moment); })) return;
-  // Kept with the thread: the one that wakes us may still be ringing when we have long gone on.
+  // It belongs to the thread, not to the call: the waking thread may still be in notify_one when this call has returned.
   static thread_local HostWait mine;
   {
     const Lock lock(mutex_);
@@ -265,9 +267,9 @@ std::vector<Moment> Executor::pending_of_device(int device, bool blocking_only) 
   std::vector<Moment> moments;
   const Lock lock(mutex_);
   const Device& here = devices_[static_cast<std::size_t>(device)];
-  if (here.legacy->pending() || keeps_ties(check_)) moments.push_back({here.legacy, here.legacy->submitted});
+  if (here.legacy->pending() || orders_all(check_)) moments.push_back({here.legacy, here.legacy->submitted});
   for (Stream* stream : here.streams) {
-    if ((stream->pending() || keeps_ties(check_)) && (stream->blocking() || !blocking_only)) moments.push_back({stream, stream->submitted});
+    if ((stream->pending() || orders_all(check_)) && (stream->blocking() || !blocking_only)) moments.push_back({stream, stream->submitted});
   }
   if (check_ != nullptr) {  // what is done counts as well: the host learns that it is
     for (const Moment& gone : check_->retired(device, blocking_only)) moments.push_back(gone);
@@ -294,7 +296,7 @@ bool Executor::is_idle(Stream* stream) {
   return std::all_of(moments.begin(), moments.end(), [this](const Moment& moment) { return has_passed(moment); });
 }
 
-// The report comes before the error: whoever sees the error, say in a synchronisation that returns at once because of it, finds its report.
+// The report comes before the error: a thread that sees the error, say in a synchronisation that returns at once, finds the report.
 void Executor::fail(int device, cudaError_t status, const std::string& what) {
   const std::lock_guard lock(failing_);
   std::atomic<cudaError_t>& error = devices_[static_cast<std::size_t>(device)].error;
@@ -311,17 +313,14 @@ void Executor::clear_errors() {
 void Executor::set_seed(std::uint64_t seed) {
   {
     const Lock lock(mutex_);
-    seed_ = seed;
-    random_.seed(seed);
-    held_back_ = false;
+    schedule_.set_seed(seed);
   }
-  bell_.fetch_add(1);
-  bell_.notify_all();
+  idle_.wake_all();
 }
 
 std::uint64_t Executor::seed() {
   const Lock lock(mutex_);
-  return seed_;
+  return schedule_.seed();
 }
 
 }  // namespace lockstep::sim

@@ -1,23 +1,26 @@
 // Runs what streams hold: worker threads take the next node of a ready stream.
 //
 // A stream whose next node must wait (an event, a gate, the legacy stream) is parked and costs nothing; no worker blocks.
-// An operation with several parts is offered to all workers; the one that came to it takes part after part, others help when they have
-// nothing else to do. A worker stays with the stream it ran last while it can, since its caches hold that one's data. Functions of the
-// host run on a thread of their own, so that one that waits does not stop the devices. One lock protects all queues; it is held for some
-// tens of nanoseconds.
+// An operation with several parts is offered to all workers; the one that started it takes part after part, others help when they have
+// nothing else to do. A worker stays with the stream that it ran last while it can, since its caches hold that stream's data. Functions of
+// the host run on a thread of their own, so that one that waits does not stop the devices. One lock protects all queues; it is held for
+// some tens of nanoseconds.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "simulator/gpu/runtime/idle_workers.h"
+#include "simulator/gpu/runtime/node_pool.h"
 #include "simulator/gpu/runtime/queue.h"
+#include "simulator/gpu/runtime/schedule.h"
 #include "simulator/gpu/runtime/slots.h"
 #include "simulator/gpu/runtime/spin.h"
 
@@ -44,7 +47,7 @@ class Executor {
   void record(Event* event, Stream* stream);
   void wait_event(Stream* stream, Event* event);
 
-  // A node to fill in, and the end of the stream's queue. Ties to the legacy stream are added here.
+  // A node to fill in, and the end of the stream's queue. Waits for the legacy stream are added here.
   Node* take_node(NodeKind kind);
   void put_back(Node* node);  // one that was not appended after all
   void append(Stream* stream, Node* node);
@@ -73,6 +76,11 @@ class Executor {
   void wait_device_untimed(int device);  // the calling thread's modelled time stays what it is
   bool is_idle(Stream* stream);
 
+  // What check mode needs to find deadlocks: `look` sees all streams while none of them moves, and returns the gates to open.
+  using Look = std::function<std::vector<std::shared_ptr<Gate>>(const std::vector<Stream*>& streams, bool host_waits)>;
+  void inspect(const Look& look);
+  bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+
   // Sticky errors.
   cudaError_t error(int device) const { return devices_[static_cast<std::size_t>(device)].error.load(std::memory_order_acquire); }
   void fail(int device, cudaError_t status, const std::string& what);
@@ -94,18 +102,10 @@ class Executor {
   using Lock = std::unique_lock<SpinMutex>;
 
   bool append_locked(Stream* stream, Node* node);  // true: the stream was idle
-  Node* take_nodes(std::size_t count);             // linked by `next`
   void work(int index);
   void work_for_host();
   void sleep_until(const Moment& moment);
-  void watch_for_deadlock();  // in check/deadlock.cc, as the next three
-  struct Stuck;
-  Stuck find_stuck();
-  std::string describe_stuck(const Stuck& stuck);
-  void release_stuck(const Stuck& stuck);
-  bool seeded() const { return seed_ != 0; }
   Stream* pick(int index, Lock& lock);
-  Node* own_job(int index);
   void start(Stream* stream, Lock& lock);
   bool waits(Node& node);
   void arrive(Node& node);
@@ -114,9 +114,7 @@ class Executor {
   void run_claimed(Node& node, Lock& lock);
   void complete(Node& node);
   void make_ready(Stream* stream);
-  void idle(int index, Lock& lock);
-  int workers_to_wake(int mine = 0);
-  void wake(int count);
+  void let_through(Gate& gate);
   template <typename Run>
   void guarded(Node& node, const Run& run);
   void clean(Node& node);
@@ -129,24 +127,13 @@ class Executor {
   std::mutex failing_;  // a device's error and its report belong together
   Slots<Stream> streams_;
   Slots<Event> events_;
-  std::deque<Stream*> ready_;
-  std::deque<Node*> open_jobs_;  // with parts nobody has claimed
+  Schedule schedule_;
+  IdleWorkers idle_;
   std::deque<Node*> host_jobs_;
-  std::atomic<bool> work_hint_{false};
-  int sleepers_ = 0, spinners_ = 0, waking_ = 0;
-  bool first_sleeps_ = false;  // worker 0, the only one that works under a seed
-  std::atomic<std::uint32_t> bell_{0}, host_bell_{0};
+  std::atomic<std::uint32_t> host_bell_{0};
   std::atomic<int> host_waiters_{0};
   std::atomic<bool> stopping_{false};
-
-  std::uint64_t seed_ = 0;
-  std::mt19937_64 random_;
-  bool held_back_ = false;
-
-  SpinMutex pool_mutex_;
-  std::vector<std::unique_ptr<Node>> nodes_;
-  Node* unused_ = nullptr;
-
+  NodePool nodes_;
   std::atomic<std::uint64_t> operations_{0}, live_streams_{0}, live_events_{0};
   std::vector<std::thread> threads_;
 };

@@ -1,8 +1,8 @@
-// Faults on demand: the k-th call of a function fails, comes late or ends the process; an operation fails or stalls its stream.
+// Faults on demand: the k-th call of a function fails, returns late or ends the process; an operation fails or stalls its stream.
 //
 // LOCKSTEP_SIM_FAULT holds plans, separated by semicolons, each of words separated by colons:
 //
-//   cudaMalloc:3:device=1:error=2     the third cudaMalloc of a thread whose current device is 1 says "out of memory"
+//   cudaMalloc:3:device=1:error=2     the third cudaMalloc of a thread whose current device is 1 returns "out of memory"
 //   launch:5:stall=20                 the fifth kernel launch returns 20 ms late
 //   operation:7:device=0:error=700    the seventh operation queued on device 0 faults when it runs: a sticky error
 //   operation:7:stall=50              its stream stands still before it for 50 ms (`hang`: until reset_faults)
@@ -36,10 +36,10 @@ struct FaultPlan {
   std::uint64_t at = 1;     // the first call that is hit
   std::uint64_t times = 1;  // and how many in a row
   int device = -1;          // -1: any
-  int error = -1;           // what the call returns; -1: what such a call says when it fails
+  int error = -1;           // what the call returns; -1: its usual error
   int stall_ms = 0;
   bool hang = false;  // operations: until reset_faults
-  bool kill = false;  // ends the process, as a machine that loses power
+  bool kill = false;  // ends the process at once
 
   std::uint64_t seen = 0;   // calls that the plan counted
   std::uint64_t fired = 0;  // calls that it hit
@@ -48,9 +48,9 @@ struct FaultPlan {
 // Reads plans as above; where the text can't be understood `problem` says why.
 std::vector<FaultPlan> parse_faults(const std::string& text, std::string& problem);
 
-// In-process control, for tests. Arming counts anew; a wrong text throws std::invalid_argument.
+// In-process control, for tests. Arming starts the counts again; a wrong text throws std::invalid_argument.
 void arm_faults(const std::string& text);
-void reset_faults();  // disarms all, and lets go what hangs
+void reset_faults();  // disarms all plans and releases streams that hang
 std::vector<FaultPlan> armed_faults();
 
 // --- For the calls themselves.

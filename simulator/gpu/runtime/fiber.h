@@ -1,5 +1,5 @@
-// A thread of a kernel: a stack of its own that one worker thread runs in turns with others. The only place that knows
-// Boost.Context, and that tells the sanitizers when the stack changes.
+// A thread of a kernel: a stack of its own that one worker thread runs in turns with others. The only place that
+// uses Boost.Context, and that notifies the sanitizers when the stack changes.
 #pragma once
 
 #include <sys/mman.h>

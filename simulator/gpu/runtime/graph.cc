@@ -32,7 +32,7 @@ Moment Executor::append_graph(Stream* stream, const std::shared_ptr<const GraphB
                               Moment previous) {
   const std::size_t count = body->nodes.size();
   const bool forks = lanes.size() > 1 || lanes[0] != nullptr;  // a null lane is the stream it is launched on
-  Node* unfilled = take_nodes(count);
+  Node* unfilled = nodes_.take(count);
   Node* filled = nullptr;
   for (std::size_t i = count; i-- > 0;) {
     const CUgraphNode_st& from = body->nodes[i];
@@ -88,9 +88,9 @@ Moment Executor::append_graph(Stream* stream, const std::shared_ptr<const GraphB
       append_locked(stream, last);
     }
     end = {stream, stream->submitted};
-    awake = workers_to_wake();
+    awake = idle_.to_wake();
   }
-  wake(awake);
+  idle_.wake(awake);
   return end;
 }
 

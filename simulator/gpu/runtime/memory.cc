@@ -10,7 +10,7 @@
 #include <new>
 #include <utility>
 
-#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/runtime/checker.h"
 
 namespace lockstep::sim {
 
@@ -72,7 +72,7 @@ void* Memory::allocate(int device, std::size_t bytes) {
       return std::find_if(here.free.begin(), here.free.end(), [&](const auto& h) { return h.second >= rounded; });
     };
     auto hole = fitting();
-    for (; hole == here.free.end() && !here.resting.empty(); hole = fitting()) wake_oldest(here);
+    for (; hole == here.free.end() && !here.quarantined.empty(); hole = fitting()) reuse_oldest(here);
     if (hole == here.free.end()) return nullptr;
     begin = hole->first;
     const std::size_t rest = hole->second - rounded;
@@ -90,13 +90,13 @@ void* Memory::allocate(int device, std::size_t bytes) {
 bool Memory::begin_release(void* address) {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(reinterpret_cast<std::uintptr_t>(address));
-  return found != blocks_.end() && !std::exchange(found->second.going, true);
+  return found != blocks_.end() && !std::exchange(found->second.being_freed, true);
 }
 
-void Memory::wake_oldest(Device& device) {
-  const auto [begin, bytes] = device.resting.front();
-  device.resting.pop_front();
-  device.resting_bytes -= bytes;
+void Memory::reuse_oldest(Device& device) {
+  const auto [begin, bytes] = device.quarantined.front();
+  device.quarantined.pop_front();
+  device.quarantined_bytes -= bytes;
   give_back(device, begin, bytes);
 }
 
@@ -107,7 +107,7 @@ bool Memory::release(void* address, const CallSite* site) {
   if (found == blocks_.end()) return false;
   Device& here = devices_[static_cast<std::size_t>(found->second.device)];
   const std::size_t bytes = round_up(found->second.bytes, kAlignment);
-  if (checker_ != nullptr) checker_->released(begin, site != nullptr ? *site : call_site());
+  if (checker_ != nullptr) checker_->released(begin, site);
   blocks_.erase(found);
   epoch_.fetch_add(1, std::memory_order_release);
   here.used -= bytes;
@@ -119,10 +119,10 @@ bool Memory::release(void* address, const CallSite* site) {
     madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
   }
   if (check_) {
-    // Who still uses the memory is to be noticed, and not to find somebody else's.
-    here.resting.emplace_back(begin, bytes);
-    here.resting_bytes += bytes;
-    while (here.resting_bytes > bytes_per_device_ / 2) wake_oldest(here);
+    // A late use must be noticed: the addresses must not belong to another allocation yet.
+    here.quarantined.emplace_back(begin, bytes);
+    here.quarantined_bytes += bytes;
+    while (here.quarantined_bytes > bytes_per_device_ / 2) reuse_oldest(here);
   } else {
     give_back(here, begin, bytes);
   }
@@ -158,7 +158,7 @@ bool Memory::release_host(void* address) {
   {
     const std::lock_guard lock(mutex_);
     if (host_blocks_.erase(reinterpret_cast<std::uintptr_t>(address)) == 0) return false;
-    if (checker_ != nullptr) checker_->released(reinterpret_cast<std::uintptr_t>(address), call_site());
+    if (checker_ != nullptr) checker_->released(reinterpret_cast<std::uintptr_t>(address), nullptr);
     epoch_.fetch_add(1, std::memory_order_release);
   }
   std::free(address);

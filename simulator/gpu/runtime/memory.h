@@ -1,8 +1,8 @@
 // Memory of the virtual GPUs, and page-locked host memory.
 //
-// One range of addresses is reserved for all devices, a stride for each, so the owner of an address is a division. Only
-// addresses are reserved; pages come as they are touched. What counts against a device's size is what was asked for, in
-// blocks of 256 bytes; the stride is twice the size, so holes between blocks are not what makes an allocation fail.
+// One range of addresses is reserved for all devices, a stride for each, so the device of an address is a division. Only addresses are
+// reserved; pages are made when they are touched. What was asked for counts against a device's size, in blocks of 256 bytes. The stride is
+// twice the size, so an allocation does not fail because of holes between blocks.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct Block {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;
   int device = kHostDevice;
-  bool going = false;  // somebody is about to release it
+  bool being_freed = false;
 
   bool contains(std::uintptr_t address, std::size_t n) const {
     return address >= begin && address - begin <= bytes && n <= bytes - (address - begin);
@@ -37,16 +37,16 @@ struct CallSite;
 
 class Memory {
  public:
-  // When memory is checked, device addresses cannot be dereferenced: their bytes are elsewhere, at a constant distance. And a freed
-  // block's addresses are not used again soon.
+  // When memory is checked, device addresses cannot be dereferenced: their bytes are at a constant distance from them. And a freed block's
+  // addresses are not used again soon.
   Memory(int devices, std::size_t bytes_per_device, Checker* checker);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
   void* allocate(int device, std::size_t bytes);  // nullptr: does not fit
-  bool begin_release(void* address);              // false: not a live block's begin, or somebody was first
-  // False: not the begin of a live block. `site`: who frees it, when that is not the caller.
+  bool begin_release(void* address);              // false: not a live block's begin, or another thread frees it
+  // False: not the begin of a live block. `site`: the code that frees it, when that is not the caller.
   bool release(void* address, const CallSite* site = nullptr);
   void* allocate_host(std::size_t bytes);
   bool release_host(void* address);
@@ -67,11 +67,11 @@ class Memory {
   struct Device {
     std::map<std::uintptr_t, std::size_t> free;  // begin -> bytes, neighbours joined
     std::size_t used = 0;
-    std::deque<std::pair<std::uintptr_t, std::size_t>> resting;  // freed, oldest first; not to be used again yet
-    std::size_t resting_bytes = 0;
+    std::deque<std::pair<std::uintptr_t, std::size_t>> quarantined;  // freed, oldest first; not reused yet
+    std::size_t quarantined_bytes = 0;
   };
   static void give_back(Device& device, std::uintptr_t begin, std::size_t bytes);
-  static void wake_oldest(Device& device);
+  static void reuse_oldest(Device& device);
 
   std::size_t bytes_per_device_ = 0;
   Checker* const checker_;
@@ -81,7 +81,7 @@ class Memory {
   std::vector<Device> devices_;
   std::map<std::uintptr_t, Block> blocks_;       // of all devices
   std::map<std::uintptr_t, Block> host_blocks_;  // page-locked
-  std::atomic<std::uint64_t> epoch_{1};          // changes when a block goes: what threads remember is then void
+  std::atomic<std::uint64_t> epoch_{1};          // changes when a block is freed: what threads remember is then invalid
 };
 
 }  // namespace lockstep::sim

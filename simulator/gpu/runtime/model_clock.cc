@@ -42,11 +42,9 @@ bool no_math() {
 
 const clock::Machine& modelled_machine() {
   static const clock::Machine machine = [] {
-    const Machine& counted = config().machine;  // with the environment's number of GPUs
-    clock::Machine model = clock::find_machine(counted.name).value_or(clock::Machine{});
+    clock::Machine model = config().machine;
     const char* nodes = std::getenv("LOCKSTEP_SIM_NODES");
-    if (nodes == nullptr || *nodes == '\0') model.gpus_per_node = std::max(1, counted.gpus);
-    model.gpus = counted.gpus;
+    if (nodes == nullptr || *nodes == '\0') model.gpus_per_node = std::max(1, model.gpus);
     return model;
   }();
   return machine;
@@ -128,8 +126,7 @@ clock::Task ModelClock::gate_task(const Node& node) {
   clock::Task task;
   const Gate& gate = *node.gate;
   task.fixed = clock::from_us(std::exchange(gate_us, 0));
-  constexpr int kNobodyCounts = 1 << 20;  // such a gate is opened from outside: by a fault that is over, by the network
-  if (gate.expected >= kNobodyCounts || gate.open) return task;
+  if (gate.expected >= kOpenedFromOutside || gate.open) return task;
   Met& met = meetings_[&gate];
   if (met.meeting == nullptr || met.gate.lock() != node.gate) {  // an earlier gate may have had this address
     met = {node.gate, std::make_shared<clock::Meeting>()};
@@ -187,10 +184,10 @@ void ModelClock::opened(const Gate& gate) {
 void ModelClock::host_waits(const Moment& moment) {
   if (moment.stream == nullptr) return;
   const std::lock_guard lock(mutex_);
-  const clock::Place place{lane(moment.stream), moment.sequence};
+  const clock::Moment there{lane(moment.stream), moment.sequence};
   const int me = host();
-  if (recording_ != nullptr) recording_->wait(me, place);
-  timeline_.wait(me, place);
+  if (recording_ != nullptr) recording_->wait(me, there);
+  timeline_.wait(me, there);
 }
 
 void ModelClock::spend(int who, clock::Time time) {
@@ -204,12 +201,12 @@ void ModelClock::host_copies(const Stream* stream, double bytes) {
   if (found == copy_lanes_.end()) return;
   const int me = host();
   const clock::Task task = hardware_.host_copy(stream->device, bytes);
-  const clock::Place place = timeline_.append(found->second, task, me);
+  const clock::Moment there = timeline_.append(found->second, task, me);
   if (recording_ != nullptr) {
-    recording_->append(place, task, me, -1, nullptr);
-    recording_->wait(me, place);
+    recording_->append(there, task, me, -1, nullptr);
+    recording_->wait(me, there);
   }
-  timeline_.wait(me, place);
+  timeline_.wait(me, there);
 }
 
 void ModelClock::host_posts(const void* where) {

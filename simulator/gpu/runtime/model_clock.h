@@ -1,8 +1,8 @@
 // The model clock: what streams are given becomes tasks of a timeline (simulator/clock), which says when each would have begun and ended
-// on the machine that is modelled. Operations run as ever, on this CPU; only times come from here.
+// on the machine that is modelled. Operations still run on this CPU; only times come from here.
 //
-// Tasks are noted when they are issued, with the issuing thread's own modelled time. The simulation is only run as far as somebody asks
-// for a time, so what a program is told does not depend on how far the real work has come.
+// A task is appended when it is issued, with the issuing thread's modelled time. The simulation runs only as far as a program asks for a
+// time, so the answer does not depend on how far the real work has come.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class ModelClock {
   // Notes for the next node of its kind that the calling thread issues.
   static void next_collective_is(const clock::CollectiveShape& shape);
   static void next_gate_lasts(double microseconds);
-  // While this lives the calling thread's nodes cost the host nothing: they are of a graph that was launched.
+  // While one exists the calling thread's nodes cost the host nothing: they belong to a graph that is being launched.
   class InGraph {
    public:
     InGraph();
@@ -47,7 +47,7 @@ class ModelClock {
   void host_meets(const void* where);
   std::int64_t host_ns();
 
-  std::int64_t ns_of(const Event* event);  // of its last record; -1: nobody can say
+  std::int64_t ns_of(const Event* event);  // of its last record; -1: not known
 
   // What is issued from now on is kept, until it is taken.
   void start_recording();

@@ -1,4 +1,4 @@
-// The door of operation.h, and kernel launches, which take a shorter way through it.
+// enqueue and its relatives, and kernel launches, which fill a node directly.
 #include "simulator/gpu/runtime/operation.h"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ cudaError_t submit(Stream* stream, Node* node) {
     node->planned = fault.error;
     if (fault.hang || fault.stall_ms > 0) {
       Node* const stop = here.executor.take_node(NodeKind::gate);
-      stop->gate = make_gate(1 << 30, "stall");
+      stop->gate = make_gate(kOpenedFromOutside, "stall");
       open_after(stop->gate, fault);
       if (fault.stall_ms > 0) ModelClock::next_gate_lasts(1e3 * static_cast<double>(fault.stall_ms));
       here.executor.append(stream, stop);

@@ -1,4 +1,4 @@
-// What a virtual GPU can be asked to do, and the one door through which it is asked.
+// An operation of a virtual GPU, and the one function that puts it on a stream.
 //
 // The CUDA runtime, cuBLASLt, cuDNN and NCCL of this folder all end here: they describe an Operation and enqueue it on a
 // stream. Streams are FIFO queues; an operation runs later than its call, on a worker thread of the executor.
@@ -17,7 +17,7 @@ namespace lockstep::sim {
 
 using lockstep::Cost;
 
-// Bytes of device (or host) memory that an operation touches. The race detector lives on these.
+// Bytes of device (or host) memory that an operation touches; the race detector compares them.
 struct Touch {
   const void* begin = nullptr;
   std::size_t bytes = 0;
@@ -47,6 +47,7 @@ struct Fault {
 // Several streams meet here: a stream that reaches the gate stays there until `expected` streams have reached it.
 // Collectives are gates around ordinary operations; no worker thread ever blocks.
 class Gate;
+inline constexpr int kOpenedFromOutside = 1 << 30;  // streams never come in such numbers: only open_gate opens the gate
 std::shared_ptr<Gate> make_gate(int expected, std::string name);
 // Lets every stream through that waits at the gate now or reaches it later: a collective that can't happen any more (an aborted or
 // mismatched NCCL call) must not leave streams behind. Callable from any host thread.

@@ -15,23 +15,23 @@ namespace lockstep::sim {
 using Stream = CUstream_st;
 using Event = CUevent_st;
 
-// "All nodes of the stream up to this sequence number are complete." Numbers of a slot go on growing when a new stream
-// takes it, so this keeps its meaning after the stream is gone.
+// "All nodes of the stream up to this sequence number are complete." Numbers go on growing when a new stream takes the slot of a destroyed
+// one, so a moment keeps its meaning.
 struct Moment {
   Stream* stream = nullptr;
   std::uint64_t sequence = 0;
 };
 
 struct GraphBody;
-struct NodeCheck;  // of simulator/gpu/check
-class Clock;
+struct NodeCheck;  // this and VectorClock belong to check mode, simulator/gpu/check
+class VectorClock;
 
 // A kernel launch without allocation: the packed arguments are inside unless they are unusually many.
 struct KernelCall {
   static constexpr std::size_t kInline = 320;
   void (*kernel)() = nullptr;
   const Signature* signature = nullptr;
-  const char* name = nullptr;  // may be null: then it is looked up when somebody asks
+  const char* name = nullptr;  // may be null: then it is looked up for a message
   Cost cost;
   dim3 grid, block;
   KernelMode mode = KernelMode::fast;
@@ -88,7 +88,7 @@ class Gate {
   std::string name;
   bool open = false;
   std::vector<Stream*> arrived;
-  std::shared_ptr<Clock> clock;  // what all that have come know; check mode
+  std::shared_ptr<VectorClock> clock;  // what all that have come know; check mode
 };
 
 }  // namespace lockstep::sim
@@ -98,9 +98,9 @@ struct CUstream_st {
   int device = 0;
   unsigned flags = 0;
   bool legacy = false;
-  bool counted = true;  // among the streams that somebody must destroy
+  bool counted = true;  // among the streams that the program must destroy
   bool busy = false;    // ready, running or parked
-  int worker = -1;      // that ran it last, and has its data in reach
+  int worker = -1;      // that ran it last, and has its data in its caches
   int passed_over = 0;  // how often another was taken while it was the first of the ready ones
   lockstep::sim::Node* head = nullptr;
   lockstep::sim::Node* tail = nullptr;
@@ -116,7 +116,7 @@ struct CUevent_st {
   std::atomic<bool> alive{false};
   int device = 0;
   unsigned flags = 0;
-  std::uint64_t records = 0;   // how often it was recorded, ever: a late record of an earlier life is told apart
+  std::uint64_t records = 0;   // how often the slot was recorded, ever: so a late record of a destroyed event is recognised
   lockstep::sim::Moment last;  // stream is null: not recorded
   std::int64_t time_ns = 0;    // when the last record was reached
 };

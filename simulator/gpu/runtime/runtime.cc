@@ -3,8 +3,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "simulator/gpu/check/checker.h"
-#include "simulator/gpu/check/segfault.h"
+#include "simulator/gpu/runtime/checker.h"
 
 namespace lockstep::sim {
 
@@ -14,7 +13,7 @@ constinit thread_local int device_of_thread = 0;
 constinit thread_local cudaError_t last_error = cudaSuccess;
 constinit std::atomic<bool> unloading{false};
 
-// Not destroyed: destructors of other static objects may still call in, and are told that it is over.
+// Not destroyed: destructors of other static objects may still call CUDA functions, which then return cudaErrorCudartUnloading.
 union Forever {
   Forever() : runtime() {}
   ~Forever() {}
@@ -60,12 +59,11 @@ class OwnStreams {
 
 Runtime::Runtime()
     : config(sim::config()),
-      checker(config.check ? std::make_unique<Checker>(config.check, std::chrono::milliseconds(config.check_grace_ms)) : nullptr),
+      checker(config.check ? make_checker(config.check, std::chrono::milliseconds(config.check_grace_ms)) : nullptr),
       memory(config.problem.empty() ? config.machine.gpus : 0, config.machine.memory_bytes, checker.get()),
       peers(static_cast<std::size_t>(config.machine.gpus) * static_cast<std::size_t>(config.machine.gpus)),
       kernels(config.kernels),
       executor(config.problem.empty() ? config.machine.gpus : 0, config.workers, config.seed, checker.get()) {
-  if (config.check.memory) watch_for_segfaults();
   if (!config.problem.empty()) {
     std::fprintf(stderr, "virtual GPU: %s\n", config.problem.c_str());
   } else if (!config.faults.empty()) {

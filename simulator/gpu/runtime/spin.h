@@ -35,7 +35,7 @@ class SpinMutex {
       }
       pause_briefly();
     }
-    // 2: somebody may sleep.
+    // 2: a thread may be asleep.
     while (state_.exchange(2, std::memory_order_acquire) != 0) state_.wait(2, std::memory_order_relaxed);
   }
 

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <numeric>
 #include <utility>
 
-#include "simulator/gpu/check/checker.h"
+#include "simulator/gpu/runtime/checker.h"
 #include "simulator/gpu/runtime/execute.h"
 #include "simulator/gpu/runtime/executor.h"
 #include "simulator/gpu/runtime/model_clock.h"
@@ -34,8 +33,8 @@ void become_worker(const std::string& name) {
   be_a_single_openmp_thread();
 }
 
-// Where nothing is computed (--no-math) there is still what is not arithmetic and not the bytes of tensors: memory that goes, functions of
-// the host, planned faults, and collectives, which leave out their own arithmetic.
+// Where nothing is computed (--no-math), operations that neither compute nor move tensors still run: memory that is freed, host functions,
+// planned faults, and collectives, which leave out their arithmetic themselves.
 bool is_left_out(const Node& node) {
   if (!no_math() || node.planned != cudaSuccess) return false;
   if (node.kind == NodeKind::kernel) return true;
@@ -48,9 +47,6 @@ bool is_left_out(const Node& node) {
       return true;
   }
 }
-
-constexpr int kMostPassedOver = 64;
-constexpr int kSpinRounds = 64;  // about 20 microseconds of an otherwise idle core
 
 }  // namespace
 
@@ -75,8 +71,8 @@ void Executor::work(int index) {
   become_worker("gpu-worker-" + std::to_string(index));
   Lock lock(mutex_);
   while (!stopping_.load(std::memory_order_relaxed)) {
-    if (index == 0 || !seeded()) {
-      if (Node* const job = own_job(index)) {
+    if (index == 0 || !schedule_.seeded()) {
+      if (Node* const job = schedule_.job_of(index)) {
         run_claimed(*job, lock);
         continue;
       }
@@ -84,12 +80,12 @@ void Executor::work(int index) {
         start(stream, lock);
         continue;
       }
-      if (!open_jobs_.empty()) {
-        run_claimed(*open_jobs_.front(), lock);
+      if (Node* const job = schedule_.any_job()) {
+        run_claimed(*job, lock);
         continue;
       }
     }
-    idle(index, lock);
+    idle_.wait(index, lock, stopping_);
   }
 }
 
@@ -107,59 +103,25 @@ void Executor::work_for_host() {
     Node& node = *host_jobs_.front();
     host_jobs_.pop_front();
     run_alone(node, lock);
-    const int awake = workers_to_wake();
+    const int awake = idle_.to_wake();
     if (awake > 0) {
       lock.unlock();
-      wake(awake);
+      idle_.wake(awake);
       lock.lock();
     }
   }
 }
 
-// An operation that this worker came to, with parts that nobody has taken. Under a seed there is one worker for all.
-Node* Executor::own_job(int index) {
-  for (Node* job : open_jobs_) {
-    if (seeded() || job->stream->worker == index) return job;
-  }
-  return nullptr;
-}
-
-// The next ready stream: of those that this worker ran last the one that got ready last, mostly the one it comes from, whose data its cache
-// holds; else a new one, else the first of all; or one at random under a seed. Nobody waits for ever: who has been passed over for long
-// is next.
 Stream* Executor::pick(int index, Lock& lock) {
-  if (ready_.empty()) return nullptr;
-  std::size_t place = 0;
-  if (seeded()) {
-    if (!held_back_ && random_() % 4 == 0) {
-      // Let the host run ahead; but not when it waits for us.
-      held_back_ = true;
-      const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(random_() % 300);
-      lock.unlock();
-      while (host_waiters_.load(std::memory_order_relaxed) == 0 && std::chrono::steady_clock::now() < until) {
-        std::this_thread::sleep_for(std::chrono::microseconds(10));
-      }
-      lock.lock();
-      if (ready_.empty()) return nullptr;
+  if (const auto time = schedule_.hold_back()) {  // the host runs ahead; but not while it waits for a stream
+    const auto until = std::chrono::steady_clock::now() + *time;
+    lock.unlock();
+    while (host_waiters_.load(std::memory_order_relaxed) == 0 && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(std::chrono::microseconds(10));
     }
-    held_back_ = false;
-    place = random_() % ready_.size();
-  } else if (ready_.front()->passed_over < kMostPassedOver) {
-    const auto mine = std::find_if(ready_.rbegin(), ready_.rend(), [&](const Stream* stream) { return stream->worker == index; });
-    const auto fresh = std::find_if(ready_.begin(), ready_.end(), [&](const Stream* stream) { return stream->worker < 0; });
-    if (mine != ready_.rend()) {
-      place = static_cast<std::size_t>(ready_.rend() - mine) - 1;
-    } else if (fresh != ready_.end()) {
-      place = static_cast<std::size_t>(fresh - ready_.begin());
-    }
-    if (place != 0) ++ready_.front()->passed_over;
+    lock.lock();
   }
-  Stream* const stream = ready_[place];
-  stream->worker = index;
-  stream->passed_over = 0;
-  ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(place));
-  work_hint_.store(!ready_.empty() || !open_jobs_.empty(), std::memory_order_relaxed);
-  return stream;
+  return schedule_.take(index);
 }
 
 // Does what the stream's first node asks for, or parks the stream.
@@ -226,9 +188,9 @@ void Executor::arrive(Node& node) {
 }
 
 void Executor::run_alone(Node& node, Lock& lock) {
-  const int awake = workers_to_wake();
+  const int awake = idle_.to_wake();
   lock.unlock();
-  wake(awake);
+  idle_.wake(awake);
   if (!node.skipped) {
     guarded(node, [&] {
       prepare(node);
@@ -242,12 +204,7 @@ void Executor::run_alone(Node& node, Lock& lock) {
 }
 
 void Executor::offer_parts(Node& node, Lock& lock) {
-  node.claimed = node.finished = 0;
-  if (seeded()) {
-    node.part_order.resize(static_cast<std::size_t>(node.parts));
-    std::iota(node.part_order.begin(), node.part_order.end(), 0);
-    std::shuffle(node.part_order.begin(), node.part_order.end(), random_);
-  }
+  schedule_.begin_parts(node);
   lock.unlock();
   bool prepared = false;
   guarded(node, [&] {
@@ -261,21 +218,17 @@ void Executor::offer_parts(Node& node, Lock& lock) {
     return;
   }
   lock.lock();
-  open_jobs_.push_back(&node);
-  work_hint_.store(true, std::memory_order_relaxed);
-  const int awake = workers_to_wake(1);
+  schedule_.offer(node);
+  const int awake = idle_.to_wake(1);
   if (awake > 0) {
     lock.unlock();
-    wake(awake);
+    idle_.wake(awake);
     lock.lock();
   }
 }
 
 void Executor::run_claimed(Node& node, Lock& lock) {
-  const int claim = node.claimed++;
-  if (node.claimed == node.parts) std::erase(open_jobs_, &node);
-  work_hint_.store(!ready_.empty() || !open_jobs_.empty(), std::memory_order_relaxed);
-  const int part = node.part_order.empty() ? claim : node.part_order[static_cast<std::size_t>(claim)];
+  const int part = schedule_.claim(node);
   lock.unlock();
   guarded(node, [&] { run_part(node, part); });
   lock.lock();
@@ -287,7 +240,7 @@ void Executor::run_claimed(Node& node, Lock& lock) {
   complete(node);
 }
 
-// Before the node counts as complete: whoever waits for it may look at what the operation held.
+// Before the node counts as complete: then what the operation's function holds is destroyed before a waiting thread goes on.
 void Executor::clean(Node& node) {
   operations_.fetch_add(1, std::memory_order_relaxed);
   release(node);
@@ -332,56 +285,12 @@ void Executor::complete(Node& node) {
     }
   }
   if (check_ != nullptr) node.check.reset();
-  const Lock lock(pool_mutex_);
-  node.next = unused_;
-  unused_ = &node;
+  nodes_.put_back(&node);
 }
 
 void Executor::make_ready(Stream* stream) {
   stream->busy = true;
-  ready_.push_back(stream);
-  work_hint_.store(true, std::memory_order_relaxed);
-}
-
-// Nothing to do: one worker looks around for a while, the others sleep.
-void Executor::idle(int index, Lock& lock) {
-  if (spinners_ == 0 && !(seeded() && index != 0)) {
-    ++spinners_;
-    lock.unlock();
-    spin_until(kSpinRounds, [&] { return work_hint_.load(std::memory_order_relaxed) || stopping_.load(std::memory_order_relaxed); });
-    lock.lock();
-    --spinners_;
-    if (!ready_.empty() || !open_jobs_.empty()) return;
-  }
-  if (stopping_.load(std::memory_order_relaxed)) return;
-  ++sleepers_;
-  if (index == 0) first_sleeps_ = true;
-  const std::uint32_t before = bell_.load(std::memory_order_relaxed);
-  lock.unlock();
-  bell_.wait(before, std::memory_order_acquire);
-  lock.lock();
-  --sleepers_;
-  if (index == 0) first_sleeps_ = false;
-  waking_ = std::max(0, waking_ - 1);
-}
-
-// How many sleepers are worth waking for what is there to do, beyond those that are about to look by themselves.
-// `mine` jobs are the caller's own.
-int Executor::workers_to_wake(int mine) {
-  if (sleepers_ == 0) return 0;
-  if (seeded()) return first_sleeps_ && !ready_.empty() ? sleepers_ : 0;  // any of the sleepers may be the one
-  int jobs = static_cast<int>(ready_.size()) - mine;
-  for (const Node* node : open_jobs_) jobs += node->parts - node->claimed;
-  const int missing = std::min(jobs - spinners_ - waking_, sleepers_ - waking_);
-  if (missing <= 0) return 0;
-  waking_ += missing;
-  return missing;
-}
-
-void Executor::wake(int count) {
-  if (count == 0) return;
-  bell_.fetch_add(1, std::memory_order_release);
-  for (int i = 0; i < count; ++i) bell_.notify_one();
+  schedule_.add(stream);
 }
 
 }  // namespace lockstep::sim

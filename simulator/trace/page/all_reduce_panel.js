@@ -88,7 +88,7 @@ function allReducePanel(step) {
   if (!whole) {
     return {
       node: html(
-          "div", {class: "panel"}, words("4  All-reduce", "One replica has nobody to sum with: its gradient is the whole gradient."),
+          "div", {class: "panel"}, words("4  All-reduce", "There is only one replica: its gradient is the whole gradient."),
           html("div")),
       update() {}
     };
@@ -106,7 +106,7 @@ function allReducePanel(step) {
   const picture =
       svg("svg", {viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": "Replicas and the messages between them"});
   const links = new Set(rounds.flat().flatMap((message) => message.args.from.map((from) => from + ">" + message.args.to)));
-  const path = (from, to) => {  // a slight bend, so that both directions can be told apart
+  const path = (from, to) => {  // a slight bend, so that the two directions do not overlap
     const [x1, y1] = spot[from], [x2, y2] = spot[to], dx = x2 - x1, dy = y2 - y1;
     return [x1, y1, (x1 + x2) / 2 - dy * 0.16, (y1 + y2) / 2 + dx * 0.16, x2, y2];
   };

@@ -1,4 +1,4 @@
-// The recorded data, put in order: steps, and in each step the spans of its replicas. Figures are the engine's; nothing is worked out anew.
+// The recorded data, put in order: steps, and in each step the spans of its replicas. Figures come from the engine; the page computes none.
 "use strict";
 
 const PHASES = ["replicate", "shard", "local gradients", "all-reduce", "update", "barrier"];

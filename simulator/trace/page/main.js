@@ -21,18 +21,18 @@ function momentTime() {
   return phase.begin + state.moment * (phase.end - phase.begin);
 }
 
-// Goes somewhere and draws what has changed.
+// Changes the state and draws what depends on it.
 function go(change) {
   const before = {...state};
   Object.assign(state, change);
   state.step = clamp(state.step, 0, steps.length - 1);
   state.phase = ONLY >= 0 ? ONLY : clamp(state.phase, 0, 5);
   state.moment = clamp(state.moment, 0, 1);
-  const elsewhere = before.step !== state.step,
-        panelChanged = elsewhere || before.phase !== state.phase || before.view !== state.view || before.bucket !== state.bucket || !panel;
-  if (elsewhere) timeline.fit(steps[state.step]);
+  const otherStep = before.step !== state.step,
+        panelChanged = otherStep || before.phase !== state.phase || before.view !== state.view || before.bucket !== state.bucket || !panel;
+  if (otherStep) timeline.fit(steps[state.step]);
   if (panelChanged) drawPanel();
-  if (elsewhere || before.phase !== state.phase || before.critical !== state.critical || panelChanged) {
+  if (otherStep || before.phase !== state.phase || before.critical !== state.critical || panelChanged) {
     drawScrubber(state);
     drawPhases();
     state.time = momentTime();

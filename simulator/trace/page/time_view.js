@@ -1,4 +1,4 @@
-// Where the time goes: the figures of the engine for this step and for the run, for whoever wants to make it faster.
+// Where the time goes: the figures of the engine for this step and for the run.
 
 const IDLE = [
   ["busy", "computing", "var(--p2)"], ["idleAllReduce", "waits for the all-reduce", "var(--p3)"],

@@ -102,7 +102,7 @@ function barrierPanel(step) {
         html(
             "div", {class: "picture"}, html("div", {class: "card"}, table),
             known ? html(
-                        "p", {id: "verdict", class: ONE_COPY ? "quiet" : same ? "equal" : "differs", style: {"margin-top": "12px"}},
+                        "p", {id: "comparison", class: ONE_COPY ? "quiet" : same ? "equal" : "differs", style: {"margin-top": "12px"}},
                         ONE_COPY ? "One shared copy: nothing to compare" :
                             same ? "✓ " + plural(sums.length, "replica") + ", bit for bit the same" :
                                    "✗ The replicas differ") :
@@ -113,8 +113,8 @@ function barrierPanel(step) {
         dot.setAttribute("cx", 100 * Math.min(at, arrive) + "%");
         wait.setAttribute("width", 100 * Math.max(0, at - arrive) + "%");
       }
-      const verdict = byId("verdict");
-      if (verdict) verdict.style.opacity = moment > 0.9 ? 1 : 0.15;
+      const comparison = byId("comparison");
+      if (comparison) comparison.style.opacity = moment > 0.9 ? 1 : 0.15;
     },
   };
 }

@@ -64,7 +64,7 @@ def scaling(lockstep):
 
 
 def same(lockstep):
-    """The same run gives the same answers, whatever this computer does meanwhile; with math and without."""
+    """The same run gives the same answers, also while this computer is busy; with math and without."""
     words = ("mnist", "--machine", "4xt4", "--nodes", "1", "--batch-per-replica", "32")
     first = project(lockstep, *words)
     for workers in ("1", "2", "5"):

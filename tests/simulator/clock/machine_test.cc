@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <stdexcept>
 
 #include "simulator/clock/hardware.h"
 
@@ -37,19 +39,24 @@ TEST(Machines, WhatIsNoneIsExplained) {
   EXPECT_NE(problem.find("can't be read"), std::string::npos);
 }
 
+// A machine file of one's own, in a folder that no test of another process writes to.
 class OwnFile : public ::testing::Test {
  protected:
-  std::string write(const std::string& text) {
-    const std::string path = ::testing::TempDir() + "lockstep_machine_" + std::to_string(++number_) + ".json";
+  OwnFile() {
+    std::string pattern = ::testing::TempDir() + "lockstep-machine-XXXXXX";
+    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = pattern;
+  }
+  ~OwnFile() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& text) const {
+    const std::string path = folder_ / "machine.json";
     std::ofstream(path) << text;
-    paths_.push_back(path);
     return path;
   }
-  ~OwnFile() override {
-    for (const std::string& path : paths_) std::remove(path.c_str());
-  }
-  std::vector<std::string> paths_;
-  int number_ = 0;
+
+ private:
+  std::filesystem::path folder_;
 };
 
 TEST_F(OwnFile, MayUseAKnownGpuAndPlainNumbers) {

@@ -70,7 +70,7 @@ TEST(ModelClock, EventsMeasureWhatTheMachineWouldTake) {
 }
 
 TEST(ModelClock, StreamsOfOneCardShareIt) {
-  const Stream a(0), b(0), elsewhere(1);
+  const Stream a(0), b(0), of_another_card(1);
   const auto together = [&](const Stream& second) {
     LOCKSTEP_CHECK(cudaDeviceSynchronize());
     Event begin(0, Event::Timing::on), end(0, Event::Timing::on);
@@ -82,7 +82,7 @@ TEST(ModelClock, StreamsOfOneCardShareIt) {
     second.synchronize();
     return end.milliseconds_since(begin) * 1e3;
   };
-  const double alone = together(elsewhere), shared = together(b);
+  const double alone = together(of_another_card), shared = together(b);
   EXPECT_NEAR(alone, microseconds_of(1e9), 30);
   EXPECT_GT(shared, 1.9 * alone);
 }

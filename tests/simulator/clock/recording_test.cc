@@ -17,7 +17,7 @@ double step_us(bool first_stream_comes_first, double long_bytes, double short_by
     const int lane = 10 + stream, host = stream;
     recording.append({lane, 1}, hardware.copy(0, kHost, 0, 1e6), host, 0, nullptr);
     recording.append({lane, 2}, hardware.kernel(0, Kind::matmul, Arithmetic::fp32, bytes, 0), host, 0, nullptr);
-    recording.wait(host, Place{lane, 2});
+    recording.wait(host, Moment{lane, 2});
   };
   if (first_stream_comes_first) record(0, long_bytes);
   record(1, short_bytes);

@@ -1,4 +1,4 @@
-// The discrete-event simulation: order, sharing, waiting, and that nothing depends on when it was told of something.
+// The discrete-event simulation: order, sharing, waiting, and that no time depends on when something was appended.
 #include "simulator/clock/timeline.h"
 
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ TEST(Timeline, AMeetingEndsWhenTheLastHasCome) {
 TEST(Timeline, TheHostRunsAheadUntilItWaits) {
   Timeline timeline;
   const int lane = timeline.add_lane(), host = timeline.add_host();
-  Place last;
+  Moment last;
   for (int i = 0; i < 4; ++i) {
     timeline.spend(host, 5);
     last = timeline.append(lane, pause(100), host);
@@ -162,10 +162,10 @@ TEST(Timeline, HostsThatJoinGoOnAtTheLaterTime) {
   EXPECT_EQ(timeline.settle(b), 107);
 }
 
-TEST(Timeline, WhoWaitsForNobodyIsTold) {
+TEST(Timeline, WaitingForATaskThatIsNeverAppendedTakesForEver) {
   Timeline timeline;
   const int host = timeline.add_host(), lane = timeline.add_lane();
-  timeline.wait(host, Place{lane, 1});
+  timeline.wait(host, Moment{lane, 1});
   EXPECT_EQ(timeline.settle(host), kNever);
 }
 
@@ -241,7 +241,7 @@ TEST(TimelineProperty, NothingIsFasterThanAloneAndNoResourceDoesMoreThanItCan) {
     for (const auto& [place, span] : ends) {
       const Task& task = program.lanes[static_cast<std::size_t>(place.first)][place.second - 1];
       EXPECT_GE(static_cast<double>(span.second - span.first), static_cast<double>(task.fixed) + task.body);
-      for (const Place& before : task.after) EXPECT_GE(span.first, ends.at({before.lane, before.task}).second);
+      for (const Moment& before : task.after) EXPECT_GE(span.first, ends.at({before.lane, before.task}).second);
       if (place.second > 1) {
         EXPECT_GE(span.first, ends.at({place.first, place.second - 1}).second);
       }
@@ -308,8 +308,8 @@ TEST(TimelineProperty, AskingInBetweenChangesNothing) {
       const int a = timeline.add_lane(), b = timeline.add_lane();
       for (int i = 0; i < 30; ++i) {
         timeline.spend(host, static_cast<Time>(random() % 60));
-        const Place place = timeline.append(random() % 2 ? a : b, work(static_cast<double>(1 + random() % 200), resource), host);
-        if (random() % 4 == 0) timeline.wait(host, place);
+        const Moment moment = timeline.append(random() % 2 ? a : b, work(static_cast<double>(1 + random() % 200), resource), host);
+        if (random() % 4 == 0) timeline.wait(host, moment);
         if (asks) timeline.settle(host);
       }
       timeline.run();

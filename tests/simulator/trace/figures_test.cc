@@ -1,4 +1,4 @@
-// Figures from spans made by hand: what is hidden, what is idle, which path is critical, who is slow; and the words for them.
+// Figures from written-out spans: what is hidden, what is idle, which path is critical, which replica is slow; and their texts.
 #include "simulator/trace/figures.h"
 
 #include <gtest/gtest.h>
@@ -151,13 +151,13 @@ TEST(Straggler, ASlowLinkIsNamed) {
   EXPECT_EQ(figures.slow_link.to, 3);
 }
 
-TEST(Straggler, NobodyIsNamedWhereAllAreAboutEqual) {
+TEST(Straggler, NoneIsNamedWhereAllAreAboutEqual) {
   const TraceFigures figures = trace_figures(run(3, 9, {1, 1.1, 0.95}, {1, 1.4, 1.2}));
   EXPECT_FALSE(figures.slow_replica.found);
   EXPECT_FALSE(figures.slow_link.found);
 }
 
-TEST(Straggler, OneBadStepIsNobodysFault) {
+TEST(Straggler, OneSlowStepNamesNone) {
   std::vector<Span> spans = run(2, 9, {1, 1}, {1, 1});
   for (Span& one : spans)
     if (one.step == 5 && one.replica == 1 && one.phase == Phase::local_gradients) one.end_ns += 40000000;

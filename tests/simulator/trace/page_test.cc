@@ -1,4 +1,4 @@
-// The page holds the whole trace, asks nobody for anything, and keeps text text; what is written is read back.
+// The page holds the whole trace, loads nothing from a network, and keeps text as text; what is written is read back.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -49,7 +49,7 @@ TEST(TracePage, AsksNoNetworkForAnything) {
   for (const char* word : {" src=\"", "href=", "url(\"", "url(h", "url(/", "@import", "import(", "fetch(", "XMLHttpRequest", "WebSocket"})
     EXPECT_EQ(page.find(word), std::string::npos) << word;
   std::size_t at = 0;
-  while ((at = page.find("http", at)) != std::string::npos) {  // only the name of SVG's namespace, which nobody loads
+  while ((at = page.find("http", at)) != std::string::npos) {  // only the name of SVG's namespace, which is not loaded
     EXPECT_EQ(page.compare(at, 26, "http://www.w3.org/2000/svg"), 0) << page.substr(at, 60);
     ++at;
   }

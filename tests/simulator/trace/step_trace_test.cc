@@ -180,7 +180,7 @@ TEST(StepTrace, AGraphIsOneSpanThatListsItsLayersAlsoInStepsThatAreLookedInto) {
 }
 
 // Phases 1, 4 and 5 are real on every replica, for every algorithm with copies; with one copy the trace says what there is instead.
-TEST(StepTrace, ReplicationSumAndUpdateAreToldOfEveryReplica) {
+TEST(StepTrace, ReplicationSumAndUpdateAreTracedOnEveryReplica) {
   for (const std::string algorithm : {"ring", "tree", "one-device", "hierarchical-copy", "one-copy"}) {
     Traced run(algorithm);
     run.train(8);

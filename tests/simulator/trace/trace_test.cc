@@ -225,7 +225,7 @@ TEST_P(TraceTimes, DeviceSpansLieBetweenTheirHostCalls) {
   EXPECT_THROW(tracer.end_device_span(stream), Error);
 }
 
-// What a step pays for: nothing of a trace is computed before somebody asks for it, and long recordings do not pile up.
+// A step pays for recording only: nothing of a trace is computed before it is asked for, and long recordings do not pile up.
 TEST(Trace, ManyStepsAreAllThere) {
   Gpus gpus = logical_gpus(1);
   Tracer tracer;

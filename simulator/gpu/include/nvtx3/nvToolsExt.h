@@ -1,7 +1,7 @@
 // NVTX as this project uses it: the names, values and signatures of NVIDIA's nvtx3/nvToolsExt.h, declared for the virtual GPU.
 //
-// A program names stretches of its host threads' time; a tool that was attached before the program's first call hears of them, and with
-// none a domain is null and every call returns at once. See simulator/gpu/nvtx for the virtual GPU's own listener.
+// A program names ranges of its host threads' time; a tool that was attached before the program's first call receives them. Without a tool
+// a domain is null and every call returns at once. See simulator/gpu/nvtx for the virtual GPU's listener.
 #ifndef LOCKSTEP_SIM_NVTX_H
 #define LOCKSTEP_SIM_NVTX_H
 
@@ -67,7 +67,7 @@ typedef struct nvtxEventAttributes_v2 {
 typedef struct nvtxEventAttributes_v2 nvtxEventAttributes_t;
 
 nvtxDomainHandle_t nvtxDomainCreateA(const char* name);
-// The depth of the range on this thread, from 0; or NVTX_NO_PUSH_POP_TRACKING, which is below 0, with nobody to keep count.
+// The depth of the range on this thread, from 0; or NVTX_NO_PUSH_POP_TRACKING, which is below 0, where no tool is attached.
 int nvtxDomainRangePushEx(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* eventAttrib);
 int nvtxDomainRangePop(nvtxDomainHandle_t domain);
 void nvtxNameOsThreadA(uint32_t threadId, const char* name);

@@ -12,7 +12,7 @@ using namespace lockstep::sim::nccl;
 namespace {
 
 // A buffer that a rank's operation reads or writes must be its GPU's memory.
-Verdict check_buffer(const char* function, const char* name, const void* buffer, int device) {
+Result check_buffer(const char* function, const char* name, const void* buffer, int device) {
   const std::string start = std::string(function) + ": " + name;
   if (buffer == nullptr) return {ncclInvalidArgument, start + " is null"};
   const int owner = device_of_address(buffer);
@@ -22,7 +22,7 @@ Verdict check_buffer(const char* function, const char* name, const void* buffer,
           start + " is on GPU " + std::to_string(owner) + ", the communicator's rank on GPU " + std::to_string(device)};
 }
 
-Verdict check_stream(const char* function, cudaStream_t stream, int device) {
+Result check_stream(const char* function, cudaStream_t stream, int device) {
   const CurrentDevice current(device);
   const int owner = device_of(stream);
   if (owner == device) return {};
@@ -31,73 +31,72 @@ Verdict check_stream(const char* function, cudaStream_t stream, int device) {
                                       "'s, the communicator's rank is on GPU " + std::to_string(device)};
 }
 
-// What all calls check; `clique` is met and working.
-Verdict check_communicator(const char* function, const Communicator& communicator) {
-  const std::string start = std::string(function) + ": ";
-  if (communicator == nullptr) return {ncclInvalidArgument, start + "comm is no communicator (null, never made, or destroyed already)"};
-  const std::lock_guard lock(communicator->mutex);
-  if (communicator->clique == nullptr) return {ncclInvalidArgument, start + "the communicator's ranks have not met yet"};
-  if (communicator->finalized) return {ncclInvalidUsage, start + "the communicator has been finalized"};
-  // Before the arguments are looked at: a GPU that has failed gives no memory either, and the others must not wait for this rank.
-  const bool failed = lockstep::sim::runtime().executor.error(communicator->device) != cudaSuccess;
-  return failed ? communicator->clique->give_up(communicator->rank, function) : Verdict{};
+// What all calls check.
+Result check_comm(const char* function, const Comm& comm) {
+  if (comm == nullptr) return no_communicator(function);
+  const std::lock_guard lock(comm->mutex);
+  if (comm->communicator == nullptr) return not_initialised(function);
+  if (comm->finalized) return {ncclInvalidUsage, std::string(function) + ": the communicator has been finalized"};
+  // Before the arguments are checked: on a GPU that has failed there is no memory either, and the other ranks must not wait for this one.
+  const bool failed = lockstep::sim::runtime().executor.error(comm->device) != cudaSuccess;
+  return failed ? comm->communicator->gpu_failed(comm->rank, function) : Result{};
 }
 
-Verdict check_type(const char* function, ncclDataType_t type) {
+Result check_type(const char* function, ncclDataType_t type) {
   if (size_of(type) > 0) return {};
   return {ncclInvalidArgument, std::string(function) + ": " + std::to_string(static_cast<int>(type)) + " is no data type"};
 }
 
-Verdict check_rank(const char* function, const char* name, int rank, int ranks) {
+Result check_rank(const char* function, const char* name, int rank, int ranks) {
   if (rank >= 0 && rank < ranks) return {};
   return {ncclInvalidArgument, std::string(function) + ": " + name + " " + std::to_string(rank) + " is not one of the " +
                                    std::to_string(ranks) + " ranks, counted from 0"};
 }
 
-Verdict check_collective(const Communicator& communicator, const CollectiveCall& call, cudaStream_t stream) {
-  const Signature& what = call.what;
+Result check_collective(const Comm& comm, const CollectiveCall& call, cudaStream_t stream) {
+  const CollectiveSignature& what = call.what;
   const char* function = name_of(what.kind);
-  Verdict verdict = check_communicator(function, communicator);
-  if (verdict.ok()) verdict = check_rank(function, "root", what.root, communicator->ranks);
-  if (verdict.ok()) verdict = check_type(function, what.type);
-  if (verdict.ok() && reduces(what.kind) && static_cast<unsigned>(what.op) >= static_cast<unsigned>(ncclNumOps)) {
-    verdict = {ncclInvalidArgument, std::string(function) + ": " + std::to_string(static_cast<int>(what.op)) + " is no reduction operator"};
+  Result result = check_comm(function, comm);
+  if (result.ok()) result = check_rank(function, "root", what.root, comm->ranks);
+  if (result.ok()) result = check_type(function, what.type);
+  if (result.ok() && reduces(what.kind) && static_cast<unsigned>(what.op) >= static_cast<unsigned>(ncclNumOps)) {
+    result = {ncclInvalidArgument, std::string(function) + ": " + std::to_string(static_cast<int>(what.op)) + " is no reduction operator"};
   }
-  if (verdict.ok()) verdict = check_stream(function, stream, communicator->device);
-  if (!verdict.ok() || what.count == 0) return verdict;
-  const bool is_root = communicator->rank == what.root;
-  if (what.kind != Kind::broadcast || is_root) verdict = check_buffer(function, "sendbuff", call.send, communicator->device);
-  if (verdict.ok() && (what.kind != Kind::reduce || is_root)) {
-    verdict = check_buffer(function, "recvbuff", call.receive, communicator->device);
+  if (result.ok()) result = check_stream(function, stream, comm->device);
+  if (!result.ok() || what.count == 0) return result;
+  const bool is_root = comm->rank == what.root;
+  if (what.kind != Kind::broadcast || is_root) result = check_buffer(function, "sendbuff", call.send, comm->device);
+  if (result.ok() && (what.kind != Kind::reduce || is_root)) {
+    result = check_buffer(function, "recvbuff", call.receive, comm->device);
   }
-  return verdict;
+  return result;
 }
 
-ncclResult_t collective(CollectiveCall call, ncclComm_t comm, cudaStream_t stream) {
-  const Communicator communicator = find_communicator(comm);
-  if (const Verdict verdict = check_collective(communicator, call, stream); !verdict.ok()) return refuse(verdict, communicator);
-  if (const auto planned = lockstep::sim::planned_fault(name_of(call.what.kind), communicator->device)) {
-    return refuse({static_cast<ncclResult_t>(*planned), std::string(name_of(call.what.kind)) + " fails as planned"}, communicator);
+ncclResult_t collective(CollectiveCall call, ncclComm_t handle, cudaStream_t stream) {
+  const Comm comm = find_comm(handle);
+  if (const Result result = check_collective(comm, call, stream); !result.ok()) return refuse(result, comm);
+  if (const auto planned = lockstep::sim::planned_fault(name_of(call.what.kind), comm->device)) {
+    return refuse({static_cast<ncclResult_t>(*planned), std::string(name_of(call.what.kind)) + " fails as planned"}, comm);
   }
-  // What the rank's role does not use is none of the collective's business.
-  const bool is_root = communicator->rank == call.what.root;
+  // A buffer that the rank's role does not use may be anything.
+  const bool is_root = comm->rank == call.what.root;
   if (call.what.kind == Kind::broadcast && !is_root) call.send = nullptr;
   if (call.what.kind == Kind::reduce && !is_root) call.receive = nullptr;
-  return issue({communicator, stream, call});
+  return issue({comm, stream, call});
 }
 
-ncclResult_t transfer(const TransferCall& call, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t transfer(const TransferCall& call, ncclComm_t handle, cudaStream_t stream) {
   const char* function = call.sends ? "ncclSend" : "ncclRecv";
-  const Communicator communicator = find_communicator(comm);
-  Verdict verdict = check_communicator(function, communicator);
-  if (verdict.ok()) verdict = check_rank(function, "peer", call.peer, communicator->ranks);
-  if (verdict.ok()) verdict = check_type(function, call.type);
-  if (verdict.ok()) verdict = check_stream(function, stream, communicator->device);
-  if (verdict.ok() && call.count > 0) {
-    verdict = check_buffer(function, call.sends ? "sendbuff" : "recvbuff", call.buffer, communicator->device);
+  const Comm comm = find_comm(handle);
+  Result result = check_comm(function, comm);
+  if (result.ok()) result = check_rank(function, "peer", call.peer, comm->ranks);
+  if (result.ok()) result = check_type(function, call.type);
+  if (result.ok()) result = check_stream(function, stream, comm->device);
+  if (result.ok() && call.count > 0) {
+    result = check_buffer(function, call.sends ? "sendbuff" : "recvbuff", call.buffer, comm->device);
   }
-  if (!verdict.ok()) return refuse(verdict, communicator);
-  return issue({communicator, stream, call});
+  if (!result.ok()) return refuse(result, comm);
+  return issue({comm, stream, call});
 }
 
 }  // namespace

@@ -2,48 +2,44 @@
 #include <utility>
 
 #include "simulator/gpu/nccl/api/group.h"
-#include "simulator/gpu/nccl/message/meeting.h"
+#include "simulator/gpu/nccl/message/bootstrap.h"
 
 using namespace lockstep::sim::nccl;
 
 namespace {
 
-Verdict null_argument(const char* function, const char* argument) {
+Result null_argument(const char* function, const char* argument) {
   return {ncclInvalidArgument, std::string(function) + ": " + argument + " is null"};
 }
 
-Verdict no_communicator(const char* function) {
-  return {ncclInvalidArgument, std::string(function) + ": comm is no communicator (null, never made, or destroyed already)"};
-}
-
-// The rank's end of it goes; what is queued completes or has been cancelled.
-void leave(const Communicator& communicator, ncclResult_t code_for_others, const char* why) {
-  std::shared_ptr<Entrance> entrance;
+// The rank's handle is destroyed; what is queued completes or has been cancelled.
+void leave(const Comm& comm, ncclResult_t code_for_others, const char* why) {
+  std::shared_ptr<InitJob> init;
   {
-    const std::lock_guard lock(communicator->mutex);
-    entrance = communicator->entrance;
+    const std::lock_guard lock(comm->mutex);
+    init = comm->init;
   }
-  if (entrance != nullptr) entrance->cancel();
-  const auto clique = clique_of(communicator);
-  if (clique != nullptr) clique->depart(communicator->rank, code_for_others, why);
-  remove_communicator(communicator.get());
-  const CurrentDevice current(communicator->device);
-  const std::lock_guard lock(communicator->mutex);
-  for (const auto& [key, stream] : std::exchange(communicator->side_streams, {})) cudaStreamDestroy(stream);
+  if (init != nullptr) init->cancel();
+  const auto communicator = communicator_of(comm);
+  if (communicator != nullptr) communicator->depart(comm->rank, code_for_others, why);
+  remove_comm(comm.get());
+  const CurrentDevice current(comm->device);
+  const std::lock_guard lock(comm->mutex);
+  for (const auto& [key, stream] : std::exchange(comm->side_streams, {})) cudaStreamDestroy(stream);
 }
 
-// *value = the member, for the three questions about a communicator.
-ncclResult_t answer(const char* function, ncclComm_t comm, int* value, int ncclComm::*member) {
-  const Communicator communicator = find_communicator(comm);
-  if (communicator == nullptr) return report(no_communicator(function));
-  if (value == nullptr) return report(null_argument(function, "the result"), communicator);
-  *value = (*communicator).*member;
+// *value = the member, for the three queries of a comm.
+ncclResult_t query(const char* function, ncclComm_t handle, int* value, int ncclComm::*member) {
+  const Comm comm = find_comm(handle);
+  if (comm == nullptr) return report(no_communicator(function));
+  if (value == nullptr) return report(null_argument(function, "the result"), comm);
+  *value = (*comm).*member;
   return ncclSuccess;
 }
 
-ncclResult_t init_rank(const std::string& name, ncclComm_t* comm, int nranks, const ncclUniqueId& id, int rank, bool blocking) {
-  if (comm == nullptr) return refuse(null_argument(name.c_str(), "comm"));
-  *comm = nullptr;
+ncclResult_t init_rank(const std::string& name, ncclComm_t* out, int nranks, const ncclUniqueId& id, int rank, bool blocking) {
+  if (out == nullptr) return refuse(null_argument(name.c_str(), "comm"));
+  *out = nullptr;
   if (nranks < 1 || rank < 0 || rank >= nranks) {
     return refuse({ncclInvalidArgument, name + ": rank " + std::to_string(rank) + " of " + std::to_string(nranks) + " does not exist"});
   }
@@ -51,12 +47,12 @@ ncclResult_t init_rank(const std::string& name, ncclComm_t* comm, int nranks, co
   if (const cudaError_t status = cudaGetDevice(&device); status != cudaSuccess) {
     return refuse({ncclUnhandledCudaError, std::string("cudaGetDevice: ") + cudaGetErrorString(status)});
   }
-  const Communicator communicator = add_communicator(nranks, rank, device);
-  *comm = communicator.get();
-  return enter({id, communicator, comm, blocking});
+  const Comm comm = add_comm(nranks, rank, device);
+  *out = comm.get();
+  return init({id, comm, out, blocking});
 }
 
-Verdict check_device(int device) {
+Result check_device(int device) {
   int count = 0;
   if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess) {
     return {ncclUnhandledCudaError, std::string("cudaGetDeviceCount: ") + cudaGetErrorString(status)};
@@ -101,61 +97,61 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comm, int ndev, const int* devlist) {
   if (comm == nullptr) return refuse(null_argument("ncclCommInitAll", "comm"));
   if (ndev < 1) return refuse({ncclInvalidArgument, "ncclCommInitAll: " + std::to_string(ndev) + " devices; it takes at least one"});
   for (int rank = 0; rank < ndev; ++rank) {
-    if (const Verdict verdict = check_device(devlist != nullptr ? devlist[rank] : rank); !verdict.ok()) return refuse(verdict);
+    if (const Result result = check_device(devlist != nullptr ? devlist[rank] : rank); !result.ok()) return refuse(result);
   }
   ncclUniqueId id{};
-  if (const Verdict made = new_unique_id(!table_from_environment().shared_memory, &id); !made.ok()) return refuse(made);
-  std::vector<Entry> entries;
+  if (const Result made = new_unique_id(!table_from_environment().shared_memory, &id); !made.ok()) return refuse(made);
+  std::vector<InitCall> calls;
   for (int rank = 0; rank < ndev; ++rank) {
-    const Communicator communicator = add_communicator(ndev, rank, devlist != nullptr ? devlist[rank] : rank);
-    comm[rank] = communicator.get();
-    entries.push_back({id, communicator, &comm[rank]});
+    const Comm one = add_comm(ndev, rank, devlist != nullptr ? devlist[rank] : rank);
+    comm[rank] = one.get();
+    calls.push_back({id, one, &comm[rank]});
   }
-  return enter_all(entries);
+  return init_all(calls);
 }
 
-ncclResult_t ncclCommFinalize(ncclComm_t comm) {
-  const Communicator communicator = find_communicator(comm);
-  if (communicator == nullptr) return report(no_communicator("ncclCommFinalize"));
-  const auto clique = clique_of(communicator);
-  if (clique == nullptr) return report({ncclInvalidArgument, "ncclCommFinalize: the communicator's ranks have not met yet"}, communicator);
+ncclResult_t ncclCommFinalize(ncclComm_t handle) {
+  const Comm comm = find_comm(handle);
+  if (comm == nullptr) return report(no_communicator("ncclCommFinalize"));
+  const auto communicator = communicator_of(comm);
+  if (communicator == nullptr) return report(not_initialised("ncclCommFinalize"), comm);
   {
-    const std::lock_guard lock(communicator->mutex);
-    if (std::exchange(communicator->finalized, true)) return ncclInvalidUsage;
+    const std::lock_guard lock(comm->mutex);
+    if (std::exchange(comm->finalized, true)) return ncclInvalidUsage;
   }
-  clique->drain(communicator->rank);
+  communicator->drain(comm->rank);
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-  if (comm == nullptr) return ncclSuccess;
-  const Communicator communicator = find_communicator(comm);
-  if (communicator == nullptr) return report(no_communicator("ncclCommDestroy"));
-  leave(communicator, ncclInvalidUsage, "has destroyed its communicator");
+ncclResult_t ncclCommDestroy(ncclComm_t handle) {
+  if (handle == nullptr) return ncclSuccess;
+  const Comm comm = find_comm(handle);
+  if (comm == nullptr) return report(no_communicator("ncclCommDestroy"));
+  leave(comm, ncclInvalidUsage, "has destroyed its communicator");
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  if (comm == nullptr) return ncclSuccess;
-  const Communicator communicator = find_communicator(comm);
-  if (communicator == nullptr) return report(no_communicator("ncclCommAbort"));
-  leave(communicator, ncclRemoteError, "has aborted its communicator");
+ncclResult_t ncclCommAbort(ncclComm_t handle) {
+  if (handle == nullptr) return ncclSuccess;
+  const Comm comm = find_comm(handle);
+  if (comm == nullptr) return report(no_communicator("ncclCommAbort"));
+  leave(comm, ncclRemoteError, "has aborted its communicator");
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* asyncError) {
-  const Communicator communicator = find_communicator(comm);
-  if (communicator == nullptr) return report(no_communicator("ncclCommGetAsyncError"));
-  if (asyncError == nullptr) return report(null_argument("ncclCommGetAsyncError", "asyncError"), communicator);
-  *asyncError = state_of(communicator).code;
+ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* asyncError) {
+  const Comm comm = find_comm(handle);
+  if (comm == nullptr) return report(no_communicator("ncclCommGetAsyncError"));
+  if (asyncError == nullptr) return report(null_argument("ncclCommGetAsyncError", "asyncError"), comm);
+  *asyncError = async_error_of(comm).code;
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) { return answer("ncclCommCount", comm, count, &ncclComm::ranks); }
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) { return query("ncclCommCount", comm, count, &ncclComm::ranks); }
 
-ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) { return answer("ncclCommCuDevice", comm, device, &ncclComm::device); }
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) { return query("ncclCommCuDevice", comm, device, &ncclComm::device); }
 
-ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) { return answer("ncclCommUserRank", comm, rank, &ncclComm::rank); }
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) { return query("ncclCommUserRank", comm, rank, &ncclComm::rank); }
 
 const char* ncclGetErrorString(ncclResult_t result) {
   switch (result) {
@@ -180,12 +176,12 @@ const char* ncclGetErrorString(ncclResult_t result) {
   }
 }
 
-const char* ncclGetLastError(ncclComm_t comm) {
-  const Communicator communicator = find_communicator(comm);
-  if (communicator == nullptr) return last_error("");
-  const std::string shared = state_of(communicator).text;
-  const std::lock_guard lock(communicator->mutex);
-  return last_error(!communicator->error.empty() ? communicator->error : shared);
+const char* ncclGetLastError(ncclComm_t handle) {
+  const Comm comm = find_comm(handle);
+  if (comm == nullptr) return last_error("");
+  const std::string shared = async_error_of(comm).text;
+  const std::lock_guard lock(comm->mutex);
+  return last_error(!comm->error.empty() ? comm->error : shared);
 }
 
 ncclResult_t ncclGroupStart() { return start_group(); }
@@ -196,16 +192,16 @@ ncclResult_t ncclGroupEnd() { return end_group(); }
 
 namespace lockstep::sim::nccl {
 
-Traffic traffic(ncclComm_t comm) {
-  const Communicator communicator = find_communicator(comm);
-  const auto clique = communicator != nullptr ? clique_of(communicator) : nullptr;
-  return clique != nullptr ? clique->traffic(communicator->rank) : Traffic{};
+Traffic traffic(ncclComm_t handle) {
+  const Comm comm = find_comm(handle);
+  const auto communicator = comm != nullptr ? communicator_of(comm) : nullptr;
+  return communicator != nullptr ? communicator->traffic(comm->rank) : Traffic{};
 }
 
-void reset_traffic(ncclComm_t comm) {
-  const Communicator communicator = find_communicator(comm);
-  const auto clique = communicator != nullptr ? clique_of(communicator) : nullptr;
-  if (clique != nullptr) clique->reset_traffic(communicator->rank);
+void reset_traffic(ncclComm_t handle) {
+  const Comm comm = find_comm(handle);
+  const auto communicator = comm != nullptr ? communicator_of(comm) : nullptr;
+  if (communicator != nullptr) communicator->reset_traffic(comm->rank);
 }
 
 }  // namespace lockstep::sim::nccl

@@ -1,10 +1,9 @@
-// The thread's open group, and what its end does: first the ranks meet, then collectives in the order of their calls, then transfers.
+// The thread's open group, and what its end does: first it initialises ranks, then issues collectives in the order of their calls, then
+// transfers.
 #include "simulator/gpu/nccl/api/group.h"
 
 #include <algorithm>
 #include <utility>
-
-#include "simulator/gpu/nccl/api/entrance.h"
 
 namespace lockstep::sim::nccl {
 
@@ -13,7 +12,7 @@ namespace {
 struct Group {
   int depth = 0;
   ncclResult_t refused = ncclSuccess;
-  std::vector<Entry> entries;
+  std::vector<InitCall> inits;
   std::vector<Call> calls;
 };
 
@@ -22,20 +21,22 @@ Group& group() {
   return open;
 }
 
-Verdict not_met() { return {ncclInvalidUsage, "the ranks of the communicator have not met (ncclCommGetAsyncError says when they have)"}; }
+Result still_initialising() {
+  return {ncclInvalidUsage, "the communicator is not initialised yet (ncclCommGetAsyncError says when it is)"};
+}
 
 ncclResult_t issue_collective(const Call& call) {
-  const Communicator& communicator = call.communicator;
-  const CurrentDevice current(communicator->device);
-  const auto clique = clique_of(communicator);
-  if (clique == nullptr) return report(not_met(), communicator);
-  return report(clique->collective(communicator->rank, std::get<CollectiveCall>(call.what), call.stream), communicator);
+  const Comm& comm = call.comm;
+  const CurrentDevice current(comm->device);
+  const auto communicator = communicator_of(comm);
+  if (communicator == nullptr) return report(still_initialising(), comm);
+  return report(communicator->collective(comm->rank, std::get<CollectiveCall>(call.what), call.stream), comm);
 }
 
 // A stream of the rank's own for one peer and direction: transfers of a group must not wait for each other.
-cudaError_t side_stream(ncclComm& communicator, int peer, bool sends, cudaStream_t* stream) {
-  const std::lock_guard lock(communicator.mutex);
-  const auto [found, fresh] = communicator.side_streams.try_emplace({peer, sends}, nullptr);
+cudaError_t side_stream(ncclComm& comm, int peer, bool sends, cudaStream_t* stream) {
+  const std::lock_guard lock(comm.mutex);
+  const auto [found, fresh] = comm.side_streams.try_emplace({peer, sends}, nullptr);
   const cudaError_t status = fresh ? cudaStreamCreateWithFlags(&found->second, cudaStreamNonBlocking) : cudaSuccess;
   *stream = found->second;
   return status;
@@ -54,14 +55,14 @@ cudaError_t order(cudaStream_t earlier, cudaStream_t later) {
 // Transfers of one rank on one stream happen together: each on a side stream, begun when the stream comes to them; the stream goes
 // on when all are done.
 ncclResult_t issue_transfers(const std::vector<const Call*>& calls) {
-  const Communicator& communicator = calls.front()->communicator;
+  const Comm& comm = calls.front()->comm;
   const cudaStream_t stream = calls.front()->stream;
-  const CurrentDevice current(communicator->device);
-  const auto clique = clique_of(communicator);
-  if (clique == nullptr) return report(not_met(), communicator);
+  const CurrentDevice current(comm->device);
+  const auto communicator = communicator_of(comm);
+  if (communicator == nullptr) return report(still_initialising(), comm);
   ncclResult_t first = ncclSuccess;
-  const auto note = [&](const Verdict& verdict) {
-    const ncclResult_t code = report(verdict, communicator);
+  const auto note = [&](const Result& result) {
+    const ncclResult_t code = report(result, comm);
     if (first == ncclSuccess) first = code;
   };
   const auto check = [&](cudaError_t status) {
@@ -72,7 +73,7 @@ ncclResult_t issue_transfers(const std::vector<const Call*>& calls) {
   for (const Call* call : calls) {
     const auto& transfer = std::get<TransferCall>(call->what);
     cudaStream_t side = nullptr;
-    if (!check(side_stream(*communicator, transfer.peer, transfer.sends, &side))) return first;
+    if (!check(side_stream(*comm, transfer.peer, transfer.sends, &side))) return first;
     if (std::find(sides.begin(), sides.end(), side) == sides.end()) {
       sides.push_back(side);
       if (!check(order(stream, side))) return first;
@@ -81,8 +82,8 @@ ncclResult_t issue_transfers(const std::vector<const Call*>& calls) {
   for (const Call* call : calls) {
     const auto& transfer = std::get<TransferCall>(call->what);
     cudaStream_t side = nullptr;
-    if (check(side_stream(*communicator, transfer.peer, transfer.sends, &side))) {
-      note(clique->transfer(communicator->rank, transfer, side));
+    if (check(side_stream(*comm, transfer.peer, transfer.sends, &side))) {
+      note(communicator->transfer(comm->rank, transfer, side));
     }
   }
   for (cudaStream_t side : sides) check(order(side, stream));
@@ -101,7 +102,7 @@ ncclResult_t issue_all(const std::vector<Call>& calls) {
       continue;
     }
     const auto same = [&call](const std::vector<const Call*>& other) {
-      return other.front()->communicator == call.communicator && other.front()->stream == call.stream;
+      return other.front()->comm == call.comm && other.front()->stream == call.stream;
     };
     const auto found = std::find_if(transfers.begin(), transfers.end(), same);
     if (found != transfers.end()) {
@@ -116,10 +117,10 @@ ncclResult_t issue_all(const std::vector<Call>& calls) {
 
 }  // namespace
 
-ncclResult_t enter(const Entry& entry) {
+ncclResult_t init(const InitCall& call) {
   Group& open = group();
-  if (open.depth == 0) return enter_all({entry});
-  open.entries.push_back(entry);
+  if (open.depth == 0) return init_all({call});
+  open.inits.push_back(call);
   return ncclSuccess;
 }
 
@@ -130,8 +131,8 @@ ncclResult_t issue(const Call& call) {
   return ncclSuccess;
 }
 
-ncclResult_t refuse(const Verdict& verdict, const Communicator& communicator) {
-  const ncclResult_t code = report(verdict, communicator);
+ncclResult_t refuse(const Result& result, const Comm& comm) {
+  const ncclResult_t code = report(result, comm);
   Group& open = group();
   if (open.depth > 0 && open.refused == ncclSuccess) open.refused = code;
   return code;
@@ -148,15 +149,15 @@ ncclResult_t end_group() {
   if (--open.depth > 0) return ncclSuccess;
   const Group closed = std::exchange(open, Group{});
   if (closed.refused != ncclSuccess) {
-    for (const Entry& entry : closed.entries) {
-      remove_communicator(entry.communicator.get());
-      *entry.place = nullptr;
+    for (const InitCall& call : closed.inits) {
+      remove_comm(call.comm.get());
+      *call.out = nullptr;
     }
     return closed.refused;
   }
-  const ncclResult_t met = closed.entries.empty() ? ncclSuccess : enter_all(closed.entries);
+  const ncclResult_t initialised = closed.inits.empty() ? ncclSuccess : init_all(closed.inits);
   const ncclResult_t issued = issue_all(closed.calls);
-  return met != ncclSuccess ? met : issued;
+  return initialised != ncclSuccess ? initialised : issued;
 }
 
 }  // namespace lockstep::sim::nccl

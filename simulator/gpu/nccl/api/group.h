@@ -4,21 +4,21 @@
 #include <variant>
 #include <vector>
 
-#include "simulator/gpu/nccl/api/entrance.h"
+#include "simulator/gpu/nccl/api/init.h"
 
 namespace lockstep::sim::nccl {
 
 struct Call {
-  Communicator communicator;
+  Comm comm;
   cudaStream_t stream;
   std::variant<CollectiveCall, TransferCall> what;
 };
 
-// Both act at once outside a group. Checks have been made.
-ncclResult_t enter(const Entry& entry);
+// Both act at once outside a group. Arguments have been checked.
+ncclResult_t init(const InitCall& call);
 ncclResult_t issue(const Call& call);
-// A refused call inside a group spoils the group: its end issues nothing and returns the first refusal.
-ncclResult_t refuse(const Verdict& verdict, const Communicator& communicator = nullptr);
+// After a refused call inside a group, its end issues nothing and returns the first refusal.
+ncclResult_t refuse(const Result& result, const Comm& comm = nullptr);
 
 ncclResult_t start_group();
 ncclResult_t end_group();

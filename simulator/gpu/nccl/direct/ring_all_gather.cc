@@ -1,6 +1,6 @@
 // All-gather: each rank's block goes once round the ring, n - 1 messages. Rank r's operation puts block r into every rank's buffer.
 #include "simulator/gpu/nccl/algorithm.h"
-#include "simulator/gpu/nccl/blocks.h"
+#include "simulator/gpu/nccl/direct/blocks.h"
 
 namespace lockstep::sim::nccl {
 

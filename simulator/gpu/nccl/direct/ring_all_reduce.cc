@@ -1,10 +1,10 @@
 // Ring all-reduce: reduce-scatter around the ring, then all-gather around the ring (Patarasuk and Yuan, 2009).
 //
 // The elements are cut into n slices. Slice r starts at rank r + 1 and is reduced from rank to rank until rank r holds it whole, n - 1
-// messages; then it goes round once more, n - 1 messages, and everybody has it. A rank sends 2(n - 1) messages and 2S(n - 1)/n bytes.
+// messages; then it goes round once more, n - 1 messages, and all ranks have it. A rank sends 2(n - 1) messages and 2S(n - 1)/n bytes.
 // Rank r's operation makes slice r, in that order of summation, for all ranks.
 #include "simulator/gpu/nccl/algorithm.h"
-#include "simulator/gpu/nccl/blocks.h"
+#include "simulator/gpu/nccl/direct/blocks.h"
 
 namespace lockstep::sim::nccl {
 

@@ -1,6 +1,6 @@
 // Broadcast along the ring from its root: every rank but the last passes the whole on. Rank r's operation fills rank r's buffer.
 #include "simulator/gpu/nccl/algorithm.h"
-#include "simulator/gpu/nccl/blocks.h"
+#include "simulator/gpu/nccl/direct/blocks.h"
 
 namespace lockstep::sim::nccl {
 

@@ -1,7 +1,7 @@
 // Reduce along the ring to its root: from the rank after the root, each rank adds its own and passes on; n - 1 messages of the whole.
 // Rank r's operation makes slice r of the root's result.
 #include "simulator/gpu/nccl/algorithm.h"
-#include "simulator/gpu/nccl/blocks.h"
+#include "simulator/gpu/nccl/direct/blocks.h"
 
 namespace lockstep::sim::nccl {
 

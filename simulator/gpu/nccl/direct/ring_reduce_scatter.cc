@@ -1,6 +1,6 @@
 // Reduce-scatter: the first half of a ring all-reduce. Block r starts at rank r + 1 and ends, reduced, at rank r: n - 1 messages.
 #include "simulator/gpu/nccl/algorithm.h"
-#include "simulator/gpu/nccl/blocks.h"
+#include "simulator/gpu/nccl/direct/blocks.h"
 
 namespace lockstep::sim::nccl {
 

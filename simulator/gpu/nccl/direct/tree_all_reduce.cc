@@ -3,44 +3,14 @@
 // Half of the elements go up one binary tree and down again, the other half a second tree in which leaves and inner nodes change
 // places. About 2 log2(n) steps instead of the ring's 2(n - 1): for small messages. In each tree every rank but the root sends one
 // message up, and one down to each child. A node's value is (own + first child's) + second child's.
+#include <algorithm>
 #include <bit>
 
 #include "simulator/gpu/nccl/algorithm.h"
-#include "simulator/gpu/nccl/blocks.h"
+#include "simulator/gpu/nccl/direct/blocks.h"
 #include "simulator/gpu/nccl/double_tree.h"
 
 namespace lockstep::sim::nccl {
-
-namespace {
-
-// Rank 0 is the root, with one child; below it a rank's lowest set bit is its height, and its children are half a bit below and above
-// (or as far above as there are ranks).
-TreeNode first_tree(int n, int rank) {
-  TreeNode node;
-  int bit = rank & -rank;
-  if (rank == 0) {
-    bit = static_cast<int>(std::bit_ceil(static_cast<unsigned>(n)));
-  } else {
-    const int up = (rank ^ bit) | (bit << 1);
-    node.parent = up < n ? up : rank ^ bit;
-    if (bit > 1) node.children[0] = rank - bit / 2;
-  }
-  for (int reach = bit / 2; reach > 0 && node.children[1] < 0; reach /= 2) {
-    if (rank + reach < n) node.children[1] = rank + reach;
-  }
-  return node;
-}
-
-}  // namespace
-
-// The second tree is the first one mirrored (even n) or shifted by one (odd n): who is a leaf in one is an inner node in the other.
-TreeNode tree_node(int tree, int n, int rank) {
-  if (tree == 0) return first_tree(n, rank);
-  const auto there = [n](int r) { return n % 2 == 0 ? n - 1 - r : (r - 1 + n) % n; };
-  const auto back = [n](int r) { return r < 0 ? -1 : (n % 2 == 0 ? n - 1 - r : (r + 1) % n); };
-  const TreeNode mirrored = first_tree(n, there(rank));
-  return {back(mirrored.parent), {back(mirrored.children[0]), back(mirrored.children[1])}};
-}
 
 namespace {
 

@@ -1,5 +1,5 @@
-// A piece of a message: bytes that travel together. Whoever holds the last reference owns it, so a piece that is passed on within a
-// process is not copied.
+// A chunk: the bytes of a message that travel together. Chunks are reference-counted, so one that is passed on within a process is not
+// copied.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +25,12 @@ class ChunkBytes {
   std::unique_ptr<std::byte[]> data_;
 };
 
-// Written by its maker and by whoever reduces into it while it is nobody else's; from its first sharing on only read.
+// Written only while there is one reference to it; shared chunks are only read.
 using Chunk = std::shared_ptr<ChunkBytes>;
 
 inline Chunk make_chunk(std::size_t bytes) { return std::make_shared<ChunkBytes>(bytes); }
 
-// The range in pieces of at most a chunk. An empty range is one empty piece: also an empty message is sent.
+// The range in pieces of at most a chunk. An empty range is one empty piece, since empty messages are sent too.
 inline std::vector<Range> in_chunks(Range range, std::size_t element) {
   const std::size_t most = kChunkBytes / element;
   std::vector<Range> pieces;

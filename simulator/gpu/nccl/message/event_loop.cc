@@ -68,7 +68,7 @@ void EventLoop::work_off() {
   }
   for (auto& one : work) {
     one();
-    one = nullptr;  // what it holds goes before the next begins
+    one = nullptr;  // what it holds is destroyed before the next begins
   }
 }
 
@@ -82,7 +82,7 @@ void EventLoop::run() {
       std::uint64_t rings = 0;
       [[maybe_unused]] const auto got = read(bell_.get(), &rings, sizeof(rings));
     }
-    // A descriptor that was let go in this round may already be another one's number: its watch is then not the one that was polled.
+    // A descriptor that was closed in this round may already be open again as another one: then its watch is not the one that was polled.
     std::vector<std::pair<short, std::shared_ptr<std::function<void(short)>>>> ready;
     for (std::size_t i = 1; i < descriptors.size(); ++i) {
       if (descriptors[i].revents != 0) ready.emplace_back(descriptors[i].revents, watches_[descriptors[i].fd].ready);
@@ -97,12 +97,12 @@ void EventLoop::run() {
     work_off();
     while (!later_.empty() && later_.begin()->first <= Clock::now()) later_.extract(later_.begin()).mapped()();
   }
-  work_off();  // ranks that have just left say so, or others would think that they died
+  work_off();  // ranks that have just left notify the others, which would report a dead process otherwise
 }
 
 namespace {
 
-// Stopped but not destroyed: what still runs at the end of the process may hand in work that nobody does any more.
+// Stopped but not destroyed: what still runs at the end of the process may post work, which is then not done.
 union Forever {
   Forever() : loop() {}
   ~Forever() {}
@@ -117,7 +117,7 @@ struct StopAtExit {
   StopAtExit& operator=(const StopAtExit&) = delete;
 };
 
-int make_the_machine_first() {
+int make_the_gpus_first() {
   int devices = 0;
   cudaGetDeviceCount(&devices);
   return devices;
@@ -126,7 +126,7 @@ int make_the_machine_first() {
 }  // namespace
 
 EventLoop& network() {
-  static const int devices = make_the_machine_first();  // then it goes last: gates are opened here
+  static const int devices = make_the_gpus_first();  // then they end after the loop, which opens their gates
   (void)devices;
   static Forever forever;
   static const StopAtExit stop(forever.loop);

@@ -2,12 +2,13 @@
 
 #include <cstring>
 
-#include "simulator/gpu/nccl/direct/direct_clique.h"
+#include "simulator/gpu/nccl/refusals.h"
 
 namespace lockstep::sim::nccl {
 
-MessageRank::MessageRank(Post& post, std::uint64_t program, int rank, int ranks, std::uint64_t number, const Signature& what)
-    : post_(&post),
+MessageRank::MessageRank(Mailbox& mailbox, std::uint64_t program, int rank, int ranks, std::uint64_t number,
+                         const CollectiveSignature& what)
+    : mailbox_(&mailbox),
       program_(program),
       rank_(rank),
       ranks_(ranks),
@@ -55,11 +56,11 @@ void MessageRank::store(const ChunkBytes& chunk, std::size_t first) const {
 
 void MessageRank::expect(const ChunkBytes& chunk, Range range) const {
   if (chunk.size() == range.size() * element_) return;
-  throw Verdict{ncclInternalError, rank_name(rank_) + " got " + std::to_string(chunk.size()) + " bytes where it expected " +
-                                       std::to_string(range.size() * element_)};
+  throw Result{ncclInternalError, rank_name(rank_) + " got " + std::to_string(chunk.size()) + " bytes where it expected " +
+                                      std::to_string(range.size() * element_)};
 }
 
-Chunk header_chunk(std::uint64_t number, const Signature& what) {
+Chunk header_chunk(std::uint64_t number, const CollectiveSignature& what) {
   const CallHeader header{
       number,   what.count, static_cast<std::int32_t>(what.kind), static_cast<std::int32_t>(what.type), static_cast<std::int32_t>(what.op),
       what.root};
@@ -70,28 +71,28 @@ Chunk header_chunk(std::uint64_t number, const Signature& what) {
 
 CallHeader header_in(const ChunkBytes& chunk) {
   CallHeader header;
-  if (chunk.size() != sizeof(header)) throw Verdict{ncclInternalError, "a message without the words that should come first"};
+  if (chunk.size() != sizeof(header)) throw Result{ncclInternalError, "a message without its header"};
   std::memcpy(&header, chunk.data(), sizeof(header));
   return header;
 }
 
-Task greet(MessageRank& me) {
+Task compare_calls(MessageRank& me) {
   if (me.ranks() == 1) co_return;
   me.send(me.right(), header_chunk(me.number(), me.what()));
   const Chunk chunk = co_await me.receive(me.left());
   const CallHeader header = header_in(*chunk);
-  Signature other;
+  CollectiveSignature other;
   other.kind = static_cast<Kind>(header.kind);
   other.count = header.count;
   other.type = static_cast<ncclDataType_t>(header.type);
   other.op = static_cast<ncclRedOp_t>(header.op);
   other.root = header.root;
   if (header.number != me.number()) {
-    throw Verdict{ncclInternalError, rank_name(me.left()) + " is at collective number " + std::to_string(header.number) + ", " +
-                                         rank_name(me.rank()) + " at number " + std::to_string(me.number())};
+    throw Result{ncclInternalError, rank_name(me.left()) + " is at collective number " + std::to_string(header.number) + ", " +
+                                        rank_name(me.rank()) + " at number " + std::to_string(me.number())};
   }
   if (!difference(other, me.what()).empty()) {
-    throw Verdict{ncclInvalidUsage, disagreement(me.number(), me.left(), other, me.rank(), me.what())};
+    throw collectives_differ(me.number(), me.left(), other, me.rank(), me.what());
   }
 }
 

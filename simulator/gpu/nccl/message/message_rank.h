@@ -1,55 +1,55 @@
-// What a rank's program of messages works with: its buffers, its neighbours, sending and receiving.
+// What a rank's program of messages uses: its buffers, its neighbours, sending and receiving.
 #pragma once
 
 #include <coroutine>
 #include <cstdint>
 
-#include "simulator/gpu/nccl/clique.h"
+#include "simulator/gpu/nccl/communicator.h"
 #include "simulator/gpu/nccl/message/task.h"
 #include "simulator/gpu/nccl/message/transport.h"
 #include "simulator/gpu/nccl/reduction.h"
 
 namespace lockstep::sim::nccl {
 
-// Where messages are put and taken; the clique is one. On the network thread.
-class Post {
+// Where messages are put and taken. On the network thread.
+class Mailbox {
  public:
-  virtual ~Post() = default;
-  virtual void put(const Lane& lane, Chunk chunk) = 0;
-  virtual bool has(const Lane& lane) const = 0;
-  virtual Chunk take(const Lane& lane) = 0;
-  virtual void wait(const Lane& lane, std::uint64_t program) = 0;  // the program is resumed when something has come
+  virtual ~Mailbox() = default;
+  virtual void put(const Flow& flow, Chunk chunk) = 0;
+  virtual bool has(const Flow& flow) const = 0;
+  virtual Chunk take(const Flow& flow) = 0;
+  virtual void wait(const Flow& flow, std::uint64_t program) = 0;  // the program is resumed when something has come
   virtual void count_message(int from, std::size_t bytes) = 0;
 };
 
 struct Receive {
-  Post* post;
-  Lane lane;
+  Mailbox* mailbox;
+  Flow flow;
   std::uint64_t program;
 
-  bool await_ready() const { return post->has(lane); }
-  void await_suspend(std::coroutine_handle<> /*self*/) const { post->wait(lane, program); }
-  Chunk await_resume() const { return post->take(lane); }
+  bool await_ready() const { return mailbox->has(flow); }
+  void await_suspend(std::coroutine_handle<> /*self*/) const { mailbox->wait(flow, program); }
+  Chunk await_resume() const { return mailbox->take(flow); }
 };
 
 // One rank in one collective.
 class MessageRank {
  public:
-  MessageRank(Post& post, std::uint64_t program, int rank, int ranks, std::uint64_t number, const Signature& what);
+  MessageRank(Mailbox& mailbox, std::uint64_t program, int rank, int ranks, std::uint64_t number, const CollectiveSignature& what);
 
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
   int right() const { return (rank_ + 1) % ranks_; }
   int left() const { return (rank_ + ranks_ - 1) % ranks_; }
-  const Signature& what() const { return what_; }
+  const CollectiveSignature& what() const { return what_; }
   std::uint64_t number() const { return number_; }
   std::size_t element() const { return element_; }
   void set_buffers(const void* send, void* receive);  // where the bytes really are
 
-  void send(int to, Chunk chunk) const { post_->put({LaneKind::collective, rank_, to}, std::move(chunk)); }
-  Receive receive(int from) const { return {post_, {LaneKind::collective, from, rank_}, program_}; }
+  void send(int to, Chunk chunk) const { mailbox_->put({FlowKind::collective, rank_, to}, std::move(chunk)); }
+  Receive receive(int from) const { return {mailbox_, {FlowKind::collective, from, rank_}, program_}; }
   // A message of so many elements begins; its chunks follow.
-  void message(Range range) const { post_->count_message(rank_, range.size() * element_); }
+  void message(Range range) const { mailbox_->count_message(rank_, range.size() * element_); }
 
   // Elements [range) of this rank's input, as the first value of a reduction, or as they are.
   Chunk started(Range range) const;
@@ -62,24 +62,25 @@ class MessageRank {
   void finish(ChunkBytes& chunk) const;
   // To this rank's output, from element `first` on.
   void store(const ChunkBytes& chunk, std::size_t first) const;
-  // Throws a Verdict when a chunk is not of the size that both ends know it to be.
+  // Throws a Result when the chunk does not have the size of the range.
   void expect(const ChunkBytes& chunk, Range range) const;
 
  private:
-  Post* post_;
+  Mailbox* mailbox_;
   std::uint64_t program_;
   int rank_;
   int ranks_;
   std::uint64_t number_;
-  Signature what_;
+  CollectiveSignature what_;
   std::size_t element_;
   Reduction reduction_;
   const std::byte* send_ = nullptr;
   std::byte* receive_ = nullptr;
 };
 
-// Before a collective neighbours on the ring tell each other what they were called for; a disagreement is thrown as a Verdict.
-Task greet(MessageRank& me);
+// Before a collective each rank sends its call to the next one on the ring, which compares it with its own; a difference is thrown as a
+// Result.
+Task compare_calls(MessageRank& me);
 
 // The algorithms, in message_ring.cc and message_tree.cc; their orders of summation are those of algorithm.h's.
 Task ring_all_reduce(MessageRank& me);
@@ -89,7 +90,7 @@ Task ring_broadcast(MessageRank& me);
 Task ring_reduce(MessageRank& me);
 Task tree_all_reduce(MessageRank& me);
 
-// What a neighbour was called for, as it travels.
+// A rank's call, as it travels.
 struct CallHeader {
   std::uint64_t number = 0;
   std::uint64_t count = 0;
@@ -98,7 +99,7 @@ struct CallHeader {
   std::int32_t op = 0;
   std::int32_t root = 0;
 };
-Chunk header_chunk(std::uint64_t number, const Signature& what);
-CallHeader header_in(const ChunkBytes& chunk);  // throws a Verdict when it is none
+Chunk header_chunk(std::uint64_t number, const CollectiveSignature& what);
+CallHeader header_in(const ChunkBytes& chunk);  // throws a Result when the chunk is none
 
 }  // namespace lockstep::sim::nccl

@@ -1,4 +1,4 @@
-// The rings, over messages. Chunks are passed on as soon as they are whole, so all links work at the same time.
+// The rings, over messages. Chunks are passed on as soon as they are whole, so all connections work at the same time.
 #include "simulator/gpu/nccl/message/message_rank.h"
 
 namespace lockstep::sim::nccl {

@@ -1,4 +1,4 @@
-// A point-to-point transfer over messages: the sender's words about it, then the bytes.
+// A point-to-point transfer over messages: the sender's call, then the bytes.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@ namespace lockstep::sim::nccl {
 
 // One rank's half of it.
 struct MessageTransfer {
-  Post* post = nullptr;
+  Mailbox* mailbox = nullptr;
   std::uint64_t program = 0;
   int rank = 0;
   TransferCall call;
   std::byte* buffer = nullptr;  // where the bytes really are
 
-  Lane lane() const { return {LaneKind::transfer, call.sends ? rank : call.peer, call.sends ? call.peer : rank}; }
+  Flow flow() const { return {FlowKind::transfer, call.sends ? rank : call.peer, call.sends ? call.peer : rank}; }
 };
 
 Task transfer(MessageTransfer& me);

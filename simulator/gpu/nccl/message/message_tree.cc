@@ -1,6 +1,6 @@
 // The double binary tree, over messages; see tree_all_reduce.cc for the trees and the order of summation.
 //
-// First up both trees, then down both: every pair of ranks sends and receives in this order, which is all that a lane asks for.
+// First up both trees, then down both: every pair of ranks sends and receives in this order, as a flow requires.
 #include "simulator/gpu/nccl/double_tree.h"
 #include "simulator/gpu/nccl/message/message_rank.h"
 

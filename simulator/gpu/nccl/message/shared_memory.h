@@ -11,10 +11,9 @@ class SharedMemory : public Transport {
  public:
   explicit SharedMemory(Receiver& receiver) : receiver_(receiver) {}
 
-  const char* name() const override { return "shared memory"; }
-  void send(const Lane& lane, Chunk chunk) override { receiver_.deliver(lane, std::move(chunk)); }
-  void acknowledge(const Lane& lane, std::size_t bytes) override { receiver_.acknowledged(lane, bytes); }
-  void tell(const Note& /*note*/) override {}  // whoever would hear it is who says it
+  void send(const Flow& flow, Chunk chunk) override { receiver_.deliver(flow, std::move(chunk)); }
+  void acknowledge(const Flow& flow, std::size_t bytes) override { receiver_.acknowledged(flow, bytes); }
+  void notify(const Notice& /*notice*/) override {}  // the receiver is the sender
   void close() override {}
 
  private:

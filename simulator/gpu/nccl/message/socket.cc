@@ -19,7 +19,7 @@ namespace lockstep::sim::nccl {
 
 namespace {
 
-Verdict system_error(const std::string& what) { return {ncclSystemError, what + ": " + std::strerror(errno)}; }
+Result system_error(const std::string& what) { return {ncclSystemError, what + ": " + std::strerror(errno)}; }
 
 sockaddr_in native(const Address& address) {
   sockaddr_in there{};
@@ -30,10 +30,10 @@ sockaddr_in native(const Address& address) {
 }
 
 // Waits until the socket can be read or written.
-Verdict wait_for(const Socket& socket, short events, const Patience& patience, const std::string& what) {
+Result wait_for(const Socket& socket, short events, const Deadline& deadline, const std::string& what) {
   while (true) {
-    if (patience.over()) return {ncclRemoteError, what + ": no answer in time"};
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(patience.next_look() - Clock::now()).count();
+    if (deadline.over()) return {ncclRemoteError, what + ": no answer in time"};
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline.next_look() - Clock::now()).count();
     pollfd one{socket.get(), events, 0};
     const int ready = poll(&one, 1, static_cast<int>(left) + 1);
     if (ready > 0) return {};
@@ -74,7 +74,7 @@ std::uint32_t own_ip() {
   return found != 0 ? found : INADDR_LOOPBACK;
 }
 
-Verdict listen_on(std::uint32_t ip, Socket* socket, Address* address) {
+Result listen_on(std::uint32_t ip, Socket* socket, Address* address) {
   Socket fresh(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fresh) return system_error("socket");
   sockaddr_in here = native({ip, 0});
@@ -87,14 +87,14 @@ Verdict listen_on(std::uint32_t ip, Socket* socket, Address* address) {
   return {};
 }
 
-Verdict connect_to(const Address& address, const Patience& patience, Socket* socket) {
+Result connect_to(const Address& address, const Deadline& deadline, Socket* socket) {
   const std::string what = "connecting to " + address.text();
   Socket fresh(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fresh) return system_error("socket");
   const sockaddr_in there = native(address);
   if (connect(fresh.get(), reinterpret_cast<const sockaddr*>(&there), sizeof(there)) != 0) {
     if (errno != EINPROGRESS && errno != EINTR) return system_error(what);
-    if (Verdict ready = wait_for(fresh, POLLOUT, patience, what); !ready.ok()) return ready;
+    if (Result ready = wait_for(fresh, POLLOUT, deadline, what); !ready.ok()) return ready;
     int error = 0;
     socklen_t size = sizeof(error);
     getsockopt(fresh.get(), SOL_SOCKET, SO_ERROR, &error, &size);
@@ -106,7 +106,7 @@ Verdict connect_to(const Address& address, const Patience& patience, Socket* soc
   return {};
 }
 
-Verdict send_all(const Socket& socket, const void* data, std::size_t bytes, const Patience& patience) {
+Result send_all(const Socket& socket, const void* data, std::size_t bytes, const Deadline& deadline) {
   const auto* at = static_cast<const std::byte*>(data);
   while (bytes > 0) {
     const auto sent = send(socket.get(), at, bytes, MSG_NOSIGNAL);
@@ -114,7 +114,7 @@ Verdict send_all(const Socket& socket, const void* data, std::size_t bytes, cons
       at += sent;
       bytes -= static_cast<std::size_t>(sent);
     } else if (again()) {
-      if (Verdict ready = wait_for(socket, POLLOUT, patience, "sending"); !ready.ok()) return ready;
+      if (Result ready = wait_for(socket, POLLOUT, deadline, "sending"); !ready.ok()) return ready;
     } else {
       return system_error("sending");
     }
@@ -122,7 +122,7 @@ Verdict send_all(const Socket& socket, const void* data, std::size_t bytes, cons
   return {};
 }
 
-Verdict receive_all(const Socket& socket, void* data, std::size_t bytes, const Patience& patience) {
+Result receive_all(const Socket& socket, void* data, std::size_t bytes, const Deadline& deadline) {
   auto* at = static_cast<std::byte*>(data);
   while (bytes > 0) {
     const auto got = recv(socket.get(), at, bytes, 0);
@@ -132,7 +132,7 @@ Verdict receive_all(const Socket& socket, void* data, std::size_t bytes, const P
     } else if (got == 0) {
       return {ncclRemoteError, "the other end has closed the connection"};
     } else if (again()) {
-      if (Verdict ready = wait_for(socket, POLLIN, patience, "waiting for an answer"); !ready.ok()) return ready;
+      if (Result ready = wait_for(socket, POLLIN, deadline, "waiting for an answer"); !ready.ok()) return ready;
     } else {
       return system_error("receiving");
     }

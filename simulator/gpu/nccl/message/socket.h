@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "simulator/gpu/nccl/verdict.h"
+#include "simulator/gpu/nccl/result.h"
 
 namespace lockstep::sim::nccl {
 
@@ -44,10 +44,9 @@ struct Address {
 
 using Clock = std::chrono::steady_clock;
 
-// How long to wait: until a time, or until another thread says that it is enough.
-struct Patience {
-  Patience(Clock::time_point until_,
-           const std::atomic<bool>* cancelled_ = nullptr)  // NOLINT(google-explicit-constructor): most have a time
+// How long to wait: until a time, or until another thread cancels.
+struct Deadline {
+  Deadline(Clock::time_point until_, const std::atomic<bool>* cancelled_ = nullptr)  // NOLINT(google-explicit-constructor)
       : until(until_), cancelled(cancelled_) {}
   bool over() const { return (cancelled != nullptr && *cancelled) || Clock::now() >= until; }
   Clock::time_point next_look() const { return std::min(until, Clock::now() + std::chrono::milliseconds(100)); }
@@ -61,13 +60,13 @@ struct Patience {
 std::uint32_t own_ip();
 
 // Listens on a free port of the address. Non-blocking.
-Verdict listen_on(std::uint32_t ip, Socket* socket, Address* address);
-Verdict connect_to(const Address& address, const Patience& patience, Socket* socket);
-// All bytes, or a verdict. The socket may be non-blocking.
-Verdict send_all(const Socket& socket, const void* data, std::size_t bytes, const Patience& patience);
-Verdict receive_all(const Socket& socket, void* data, std::size_t bytes, const Patience& patience);
+Result listen_on(std::uint32_t ip, Socket* socket, Address* address);
+Result connect_to(const Address& address, const Deadline& deadline, Socket* socket);
+// All bytes, or an error. The socket may be non-blocking.
+Result send_all(const Socket& socket, const void* data, std::size_t bytes, const Deadline& deadline);
+Result receive_all(const Socket& socket, void* data, std::size_t bytes, const Deadline& deadline);
 
-// Small messages leave at once, and an idle connection to a host that vanished without a word ends after half a minute.
+// Small messages leave at once, and an idle connection to a host that has vanished ends after half a minute.
 void tune(const Socket& socket);
 
 }  // namespace lockstep::sim::nccl

@@ -38,33 +38,32 @@ void Tcp::start(const std::shared_ptr<Receiver>& receiver) {
   });
 }
 
-void Tcp::send(const Lane& lane, Chunk chunk) {
+void Tcp::send(const Flow& flow, Chunk chunk) {
   FrameHeader header;
   header.bytes = static_cast<std::uint32_t>(chunk->size());
-  header.lane = static_cast<std::uint32_t>(lane.kind);
-  header.from = lane.from;
-  header.to = lane.to;
+  header.flow_kind = static_cast<std::uint32_t>(flow.kind);
+  header.from = flow.from;
+  header.to = flow.to;
   put(header, std::move(chunk));
 }
 
-void Tcp::acknowledge(const Lane& lane, std::size_t bytes) {
+void Tcp::acknowledge(const Flow& flow, std::size_t bytes) {
   FrameHeader header;
   header.kind = FrameHeader::Kind::acknowledge;
-  header.lane = static_cast<std::uint32_t>(lane.kind);
-  header.from = lane.from;
-  header.to = lane.to;
+  header.flow_kind = static_cast<std::uint32_t>(flow.kind);
+  header.from = flow.from;
+  header.to = flow.to;
   header.value = bytes;
   put(header, nullptr);
 }
 
-void Tcp::tell(const Note& note) {
+void Tcp::notify(const Notice& notice) {
   FrameHeader header;
-  header.kind = note.kind == Note::Kind::failed ? FrameHeader::Kind::failed : FrameHeader::Kind::departed;
-  header.from = note.rank;
-  header.code = static_cast<std::int32_t>(note.code);
-  header.value = note.called;
-  const Chunk text = make_chunk(std::min(note.text.size(), kMostBody));
-  std::memcpy(text->data(), note.text.data(), text->size());
+  header.kind = notice.kind == Notice::Kind::failed ? FrameHeader::Kind::failed : FrameHeader::Kind::departed;
+  header.from = notice.rank;
+  header.code = static_cast<std::int32_t>(notice.code);
+  const Chunk text = make_chunk(std::min(notice.text.size(), kMostBody));
+  std::memcpy(text->data(), notice.text.data(), text->size());
   header.bytes = static_cast<std::uint32_t>(text->size());
   put(header, text);
 }
@@ -109,7 +108,7 @@ void Tcp::write_some() {
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (again()) return watch_for_writing(true);
-      // The reader will find the end of the connection, after what the other end said before it.
+      // Reading finds the end of the connection, after what the other end has sent before it.
       outgoing_.clear();
       written_ = 0;
       return watch_for_writing(false);
@@ -152,36 +151,36 @@ void Tcp::read_some() {
     }
     if (read_ < sizeof(header_)) continue;
     if (read_ == sizeof(header_) && body_ == nullptr) {
-      if (header_.bytes > kMostBody) return end("it does not speak our language");
+      if (header_.bytes > kMostBody) return end("a message on its connection does not follow the protocol");
       body_ = make_chunk(header_.bytes);
     }
     if (read_ < size_of(header_)) continue;
     read_ = 0;
     ++frames;
-    if (tag_ != tag_of(receives_, received_++, header_, body_)) return end("a message on its connection was not its own");
-    if (!dispatch()) return end("it does not speak our language");
+    if (tag_ != tag_of(receives_, received_++, header_, body_)) return end("a message on its connection has a wrong authentication tag");
+    if (!dispatch()) return end("a message on its connection does not follow the protocol");
   }
 }
 
 bool Tcp::dispatch() {
   const Chunk body = std::exchange(body_, nullptr);
   const auto is_rank = [this](std::int32_t rank) { return rank >= 0 && rank < ranks_; };
-  if (header_.lane > static_cast<std::uint32_t>(LaneKind::transfer) || !is_rank(header_.from) || !is_rank(header_.to)) return false;
-  const Lane lane{static_cast<LaneKind>(header_.lane), header_.from, header_.to};
+  if (header_.flow_kind > static_cast<std::uint32_t>(FlowKind::transfer) || !is_rank(header_.from) || !is_rank(header_.to)) return false;
+  const Flow flow{static_cast<FlowKind>(header_.flow_kind), header_.from, header_.to};
   const auto text = [&body] { return printable({reinterpret_cast<const char*>(body->data()), body->size()}); };
   switch (header_.kind) {
     case FrameHeader::Kind::data:
-      receiver_->deliver(lane, body);
+      receiver_->deliver(flow, body);
       return true;
     case FrameHeader::Kind::acknowledge:
-      receiver_->acknowledged(lane, header_.value);
+      receiver_->acknowledged(flow, header_.value);
       return true;
     case FrameHeader::Kind::failed:
       if (header_.code <= ncclSuccess || header_.code >= ncclNumResults) return false;
-      receiver_->note({Note::Kind::failed, header_.from, 0, static_cast<ncclResult_t>(header_.code), text()});
+      receiver_->notified({Notice::Kind::failed, header_.from, static_cast<ncclResult_t>(header_.code), text()});
       return true;
     case FrameHeader::Kind::departed:
-      receiver_->note({Note::Kind::departed, header_.from, header_.value, ncclSuccess, text()});
+      receiver_->notified({Notice::Kind::departed, header_.from, ncclSuccess, text()});
       return true;
   }
   return false;
@@ -193,7 +192,7 @@ void Tcp::end(const std::string& why) {
   network().unwatch(socket_.get());
   socket_.reset();
   outgoing_.clear();
-  if (receiver != nullptr && !closing_) receiver->lost(member_, why);
+  if (receiver != nullptr && !closing_) receiver->lost(endpoint_, why);
 }
 
 }  // namespace lockstep::sim::nccl

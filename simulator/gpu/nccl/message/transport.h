@@ -1,7 +1,7 @@
-// How messages get from one rank to another. Two ways: shared memory within a process (shared_memory.h), TCP between processes (tcp.h).
+// How messages get from one rank to another: through shared memory within a process (shared_memory.h), over TCP between processes (tcp.h).
 //
-// Everything here happens on the network thread (event_loop.h), so nothing is locked. Sending never blocks; chunks of a lane arrive in the
-// order they were sent. How much may be on its way is the caller's matter: see the window in message_clique.h.
+// Everything here happens on the network thread (event_loop.h), so nothing is locked. Sending never blocks; chunks of a flow arrive in the
+// order they were sent. How much may be on its way is limited by the caller (flow_control.h).
 #pragma once
 
 #include <compare>
@@ -13,23 +13,22 @@
 
 namespace lockstep::sim::nccl {
 
-enum class LaneKind : std::uint8_t { collective, transfer };
+enum class FlowKind : std::uint8_t { collective, transfer };
 
 // One direction between two ranks; collectives and transfers do not wait for each other.
-struct Lane {
-  LaneKind kind = LaneKind::collective;
+struct Flow {
+  FlowKind kind = FlowKind::collective;
   int from = 0;
   int to = 0;
 
-  auto operator<=>(const Lane&) const = default;
+  auto operator<=>(const Flow&) const = default;
 };
 
-// News about a rank or the whole communicator, for everybody at the other end.
-struct Note {
+// What has happened to a rank or the whole communicator, for all ranks of the other endpoint.
+struct Notice {
   enum class Kind : std::uint8_t { failed, departed };
   Kind kind = Kind::failed;
-  int rank = 0;                     // departed: who
-  std::uint64_t called = 0;         // departed: how many collectives it had called
+  int rank = 0;                     // departed
   ncclResult_t code = ncclSuccess;  // failed
   std::string text;
 };
@@ -38,19 +37,18 @@ struct Note {
 class Receiver {
  public:
   virtual ~Receiver() = default;
-  virtual void deliver(const Lane& lane, Chunk chunk) = 0;
-  virtual void acknowledged(const Lane& lane, std::size_t bytes) = 0;  // the other end has used so many of our bytes
-  virtual void note(const Note& note) = 0;
-  virtual void lost(int member, const std::string& why) = 0;  // no more will come from there
+  virtual void deliver(const Flow& flow, Chunk chunk) = 0;
+  virtual void acknowledged(const Flow& flow, std::size_t bytes) = 0;  // the other end has used so many bytes of what was sent
+  virtual void notified(const Notice& notice) = 0;
+  virtual void lost(int endpoint, const std::string& why) = 0;  // nothing more will come from there
 };
 
 class Transport {
  public:
   virtual ~Transport() = default;
-  virtual const char* name() const = 0;
-  virtual void send(const Lane& lane, Chunk chunk) = 0;
-  virtual void acknowledge(const Lane& lane, std::size_t bytes) = 0;
-  virtual void tell(const Note& note) = 0;
+  virtual void send(const Flow& flow, Chunk chunk) = 0;
+  virtual void acknowledge(const Flow& flow, std::size_t bytes) = 0;
+  virtual void notify(const Notice& notice) = 0;
   virtual void close() = 0;  // after what was sent before has left
 };
 

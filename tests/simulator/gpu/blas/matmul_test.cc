@@ -145,7 +145,7 @@ TEST(Matmul, RunsInTheOrderOfItsStream) {
   }
 }
 
-// A host function holds the stream; until it is let go the product cannot have run.
+// A host function holds the stream; until it returns the product cannot have run.
 TEST(Matmul, IsNotDoneBeforeItsStreamReachesIt) {
   const BlasHandle handle;
   const Stream stream;

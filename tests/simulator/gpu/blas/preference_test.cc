@@ -1,4 +1,4 @@
-// What the heuristic of the virtual cuBLASLt is told, and its words for statuses.
+// The virtual cuBLASLt: preferences of its heuristic, and texts of its statuses.
 #include <cstdint>
 #include <string>
 
@@ -7,7 +7,7 @@
 namespace lockstep::test {
 namespace {
 
-TEST(MatmulPreference, KeepsWhatItIsToldAndRefusesWhatHasAnotherSize) {
+TEST(MatmulPreference, KeepsAValueAndRefusesOneOfAnotherSize) {
   cublasLtMatmulPreference_t preference = nullptr;
   ASSERT_EQ(cublasLtMatmulPreferenceCreate(&preference), CUBLAS_STATUS_SUCCESS);
   const std::uint64_t bytes = 1 << 20;

@@ -12,19 +12,19 @@ class Deadlock : public CheckTest {};
 
 TEST_F(Deadlock, TwoGatesInOppositeOrder) {
   const TestStream a, b;
-  for (const bool mended : {false, true}) {
+  for (const bool corrected : {false, true}) {
     const auto first = sim::make_gate(2, "first meeting"), second = sim::make_gate(2, "second meeting");
     ASSERT_CUDA(sim::enqueue_gate(a, first));
     ASSERT_CUDA(sim::enqueue_gate(a, second));
-    ASSERT_CUDA(sim::enqueue_gate(b, mended ? first : second));
-    ASSERT_CUDA(sim::enqueue_gate(b, mended ? second : first));
-    if (mended) {
+    ASSERT_CUDA(sim::enqueue_gate(b, corrected ? first : second));
+    ASSERT_CUDA(sim::enqueue_gate(b, corrected ? second : first));
+    if (corrected) {
       expect_clean();
     } else {
       EXPECT_EQ(cudaStreamSynchronize(a), cudaErrorLaunchTimeout);
       EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchTimeout);
       expect_report({"deadlock: 2 streams wait", "'first meeting'", "'second meeting'", "1 of 2 have come", "The cycle: stream",
-                     "TwoGatesInOppositeOrder", "To mend it"});
+                     "TwoGatesInOppositeOrder", "Fix: "});
       sim::clear_device_errors();
       sim::clear_check_reports();
     }
@@ -47,12 +47,12 @@ TEST_F(Deadlock, ThroughAnEventOfAThirdStream) {
   expect_report({"deadlock: 3 streams wait", "'wait for an event'", "The cycle"});
 }
 
-TEST_F(Deadlock, NobodyComes) {
+TEST_F(Deadlock, TheOtherStreamNeverComes) {
   const TestStream stream;
   const auto gate = sim::make_gate(2, "lonely meeting");
   ASSERT_CUDA(sim::enqueue_gate(stream, gate));
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorLaunchTimeout);
-  expect_report({"deadlock: a stream waits", "lonely meeting", "1 will not: nobody has issued it"});
+  expect_report({"deadlock: a stream waits", "lonely meeting", "it has not been issued for the other 1"});
 }
 
 TEST_F(Deadlock, SlowHostThreadIsWaitedFor) {

@@ -1,4 +1,4 @@
-// LOCKSTEP_SIM_CHECK=memory: each way to misuse memory is found and named, and the mended program passes.
+// LOCKSTEP_SIM_CHECK=memory: each way to misuse memory is found and named, and the corrected program passes.
 #include <numeric>
 #include <thread>
 
@@ -86,7 +86,7 @@ TEST_F(CheckedMemory, KernelOnAFreedBufferNamesTheFree) {
   launch_on(nullptr, "set_to", set_to, View<float>{memory, 100}, 1.0F);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   expect_report({"set_to", "writes freed memory", "the 400 bytes that cudaMalloc in", "They were freed by cudaFree in",
-                 "KernelOnAFreedBufferNamesTheFree", "To mend it"});
+                 "KernelOnAFreedBufferNamesTheFree", "Fix: "});
 }
 
 TEST_F(CheckedMemory, FreedMemoryIsNotHandedOutAgainAtOnce) {
@@ -137,7 +137,7 @@ TEST_F(CheckedMemory, WriteOutOfBoundsOfAViewIsNamed) {
   launch_on(nullptr, "copy_elements", copy_elements, x.view(), y.view().part(0, 50), 51);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
   expect_report({"copy_elements", "out of bounds: it writes element 50 of the view in parameter 2, which has 50 elements of 4 bytes",
-                 "was issued by", "To mend it"});
+                 "was issued by", "Fix: "});
   sim::clear_device_errors();
   EXPECT_EQ(y.get(), std::vector<float>(100, 2.0F)) << "what lies behind the view is not touched";
 }
@@ -180,8 +180,7 @@ TEST_F(CheckedMemory, UninitialisedReadIsNamed) {
   ASSERT_CUDA(cudaMemset(x.data(), 0, 200));
   launch_on(nullptr, "copy_elements", copy_elements, x.view(), y.view(), 100);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalState);
-  expect_report(
-      {"copy_elements", "uninitialised read", "nothing has written 200 bytes of them, from byte 200", "cudaMalloc in", "To mend it"});
+  expect_report({"copy_elements", "uninitialised read", "nothing has written 200 bytes of them, from byte 200", "cudaMalloc in", "Fix: "});
 }
 
 TEST_F(CheckedMemory, WrittenMemoryMayBeRead) {
@@ -217,7 +216,7 @@ TEST_F(CheckedMemory, HostPointerInAKernelIsNamed) {
   expect_report({"set_to", "host memory", "cudaMemcpy"});
 }
 
-TEST_F(CheckedMemory, MissingPeerAccessIsNamedAndEnablingItMends) {
+TEST_F(CheckedMemory, MissingPeerAccessIsNamedAndEnablingItHelps) {
   ASSERT_CUDA(cudaSetDevice(1));
   const DeviceArray<float> far(std::vector<float>(10, 0.0F));
   ASSERT_CUDA(cudaSetDevice(0));

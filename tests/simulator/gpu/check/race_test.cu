@@ -59,8 +59,8 @@ TEST_F(Race, WaitOnTheWrongStreamIsFound) {
 }
 
 TEST_F(Race, EventOfTheWrongStreamIsFound) {
-  Diary diary;
-  diary.note(c, "c");
+  RunLog ran;
+  ran.note(c, "c");
   start_producing(a);
   ASSERT_CUDA(cudaEventRecord(event, c));
   ASSERT_CUDA(cudaStreamWaitEvent(b, event, 0));
@@ -200,7 +200,7 @@ TEST_F(Race, CopiesAndFillsCount) {
   ASSERT_CUDA(cudaFreeHost(host));
 }
 
-TEST_F(Race, WhoeverSeesTheErrorFindsItsReport) {
+TEST_F(Race, AThreadThatSeesTheErrorFindsItsReport) {
   ::testing::internal::CaptureStderr();
   for (int i = 0; i < 60; ++i) {
     start_producing(a);
@@ -219,18 +219,18 @@ TEST_F(Race, FreeingWhatAPeerStillReadsIsFound) {
   const DeviceArray<float> there(1000);
   float* memory = nullptr;
   ASSERT_CUDA(cudaSetDevice(0));
-  for (const bool mended : {false, true}) {
+  for (const bool waits : {false, true}) {
     ASSERT_CUDA(cudaMalloc(&memory, 4000));
     ASSERT_CUDA(cudaMemset(memory, 0, 4000));
     ASSERT_CUDA(cudaDeviceSynchronize());
     const std::uint64_t before = sim::counters().operations;
     ASSERT_CUDA(cudaMemcpyPeerAsync(there.data(), 1, memory, 0, 4000, far));
-    wait_until_run(before + 1);  // but nobody has made sure in CUDA's terms
-    if (mended) cudaStreamSynchronize(far);
-    EXPECT_EQ(cudaFree(memory), mended ? cudaSuccess : cudaErrorIllegalState);
-    if (!mended) expect_report({"freed too early", "'copy' on stream", "reads it", "cudaFree in", "cudaStreamSynchronize"});
+    wait_until_run(before + 1);  // it has run, but no CUDA call has waited for it
+    if (waits) cudaStreamSynchronize(far);
+    EXPECT_EQ(cudaFree(memory), waits ? cudaSuccess : cudaErrorIllegalState);
+    if (!waits) expect_report({"freed too early", "'copy' on stream", "reads it", "cudaFree in", "cudaStreamSynchronize"});
     sim::clear_device_errors();
-    if (!mended) sim::clear_check_reports();
+    if (!waits) sim::clear_check_reports();
   }
   expect_clean();
 }

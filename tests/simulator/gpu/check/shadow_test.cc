@@ -92,7 +92,7 @@ TEST(Shadow, CopiesKeepWhatBytesWere) {
 }
 
 TEST(Clock, JoinsAreLeastUpperBounds) {
-  Clock a, b;
+  VectorClock a, b;
   EXPECT_TRUE(a.raise(3, 7));
   EXPECT_FALSE(a.raise(3, 7));
   b.raise(0, 2);

@@ -64,7 +64,7 @@ TEST(FlowGraph, AMeetingIsTheFirstNodeThatNoWayLeavesOut) {
   }
 }
 
-TEST(FlowGraph, LearnsANewWay) {
+TEST(FlowGraph, LearnsAnotherPath) {
   FlowGraph graph;
   const int branch = graph.node_at(1), then = graph.node_at(2), join = graph.node_at(3);
   graph.add_edge(FlowGraph::kEntry, branch);

@@ -79,7 +79,7 @@ TEST_F(Pattern, NarrowAndWideTypes) {
   EXPECT_EQ(wide.loads().sectors_per_request(), 16.0);
 }
 
-TEST_F(Pattern, ArgumentsAreToldApart) {
+TEST_F(Pattern, EachArgumentIsCountedByItself) {
   std::vector<std::int32_t> turned(1024);
   for (std::int32_t i = 0; i < 1024; ++i) turned[static_cast<std::size_t>(i)] = i % 32 * 32 + i / 32;
   const DeviceArray<std::int32_t> permutation(turned);
@@ -178,9 +178,9 @@ TEST(Request, SectorsAndLeastAreThoseOfSets) {
         sectors[(request.addresses[l] + b) / 32] = true;
       }
     }
-    const coalescing::Traffic traffic = coalescing::traffic_of(request);
-    ASSERT_EQ(traffic.sectors, static_cast<std::uint64_t>(std::count(sectors.begin(), sectors.end(), true)));
-    ASSERT_EQ(traffic.least, (static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), true)) + 31) / 32);
+    const coalescing::SectorCount counted = coalescing::sectors_of(request);
+    ASSERT_EQ(counted.touched, static_cast<std::uint64_t>(std::count(sectors.begin(), sectors.end(), true)));
+    ASSERT_EQ(counted.least, (static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), true)) + 31) / 32);
   }
 }
 

@@ -71,7 +71,7 @@ std::string text(const Draw& d) {
 double small_value(Random& random, const Draw& draw) {
   if (draw.op == ncclProd) return random.one_in(4) ? 2 : (is_unsigned(draw.type) || random.one_in(2) ? 1 : -1);
   const auto magnitude = static_cast<double>(random.below(6));
-  return is_unsigned(draw.type) || random.one_in(2) ? magnitude : 0 - magnitude;  // no -0: the order of zeros is nobody's
+  return is_unsigned(draw.type) || random.one_in(2) ? magnitude : 0 - magnitude;  // no -0: the sign of a zero may depend on the order
 }
 
 double reduce(const Draw& draw, const std::vector<std::vector<double>>& inputs, std::size_t i) {

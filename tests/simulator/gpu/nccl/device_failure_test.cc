@@ -1,4 +1,4 @@
-// A GPU that fails takes its communicators with it: nobody waits for its rank, and every rank is told whose GPU it was.
+// A GPU that fails ends its communicators: no stream waits for its rank, and every rank's error names the rank whose GPU failed.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -36,8 +36,8 @@ class DeviceFailure : public ::testing::TestWithParam<Way> {
     ASSERT_EQ(sim::enqueue(cluster.streams[static_cast<std::size_t>(rank)], std::move(operation)), cudaSuccess);
   }
 
-  // The streams of the other ranks run dry, and all communicators say why.
-  void expect_let_go(int broken) {
+  // The streams of the other ranks complete, and all communicators report the error.
+  void expect_released(int broken) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     const auto wait_for = [&](const auto& condition) {
       while (!condition() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -68,21 +68,21 @@ INSTANTIATE_TEST_SUITE_P(Ways, DeviceFailure, ::testing::Values(Way::direct, Way
   return way.param == Way::direct ? "direct" : way.param == Way::tcp ? "tcp" : "shared_memory";
 });
 
-TEST_P(DeviceFailure, BeforeAQueuedCollectiveLetsGoOfAll) {
+TEST_P(DeviceFailure, BeforeAQueuedCollectiveReleasesAll) {
   break_gpu_of(1);
   // Whether the GPU has failed already when rank 1 calls is a matter of time; either is refused or skipped.
   for (int r = 0; r < 3; ++r) sum(r);
-  expect_let_go(1);
+  expect_released(1);
 }
 
-TEST_P(DeviceFailure, OfARankThatCallsNoMoreLetsGoOfThoseWhoWaitForIt) {
-  const auto gate = sim::make_gate(1 << 30, "hold");
+TEST_P(DeviceFailure, OfARankThatCallsNoMoreReleasesTheRanksThatWaitForIt) {
+  const auto gate = sim::make_gate(sim::kOpenedFromOutside, "hold");
   ASSERT_EQ(sim::enqueue_gate(cluster.streams[2], gate), cudaSuccess);
   break_gpu_of(2);
   for (int r = 0; r < 3; ++r) EXPECT_EQ(sum(r), ncclSuccess);
   for (int r = 0; r < 2; ++r) EXPECT_EQ(sum(r), ncclSuccess);  // this one rank 2 never calls
   sim::open_gate(gate);
-  expect_let_go(2);
+  expect_released(2);
 }
 
 TEST_P(DeviceFailure, IsFoundBeforeTheArgumentsAre) {
@@ -94,15 +94,15 @@ TEST_P(DeviceFailure, IsFoundBeforeTheArgumentsAre) {
   cudaSetDevice(0);
   EXPECT_NE(cudaMalloc(&memory, 4000), cudaSuccess);
   EXPECT_EQ(ncclAllReduce(memory, memory, 1000, ncclFloat32, ncclSum, cluster.comms[0], cluster.streams[0]), ncclUnhandledCudaError);
-  expect_let_go(0);
+  expect_released(0);
 }
 
-TEST_P(DeviceFailure, LetsGoOfATransfer) {
+TEST_P(DeviceFailure, ReleasesATransfer) {
   break_gpu_of(1);
   cudaStreamSynchronize(cluster.streams[1]);
   EXPECT_EQ(ncclSend(buffers[0]->data(), 10, ncclFloat32, 1, cluster.comms[0], cluster.streams[0]), ncclSuccess);
   EXPECT_EQ(ncclRecv(buffers[1]->data(), 10, ncclFloat32, 0, cluster.comms[1], cluster.streams[1]), ncclUnhandledCudaError);
-  expect_let_go(1);
+  expect_released(1);
 }
 
 }  // namespace

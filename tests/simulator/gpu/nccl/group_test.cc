@@ -183,7 +183,7 @@ TEST(Transfers, ASendMeetsItsReceive) {
   EXPECT_EQ(sim::nccl::traffic(cluster.comms[0]).messages, 0U);
 }
 
-// Everybody sends to its successor first and receives then: would be a cycle, were they not one group.
+// Every rank sends to its successor first and receives afterwards: without the group that would be a cycle.
 TEST(Transfers, OfAGroupHappenTogether) {
   for (std::uint64_t seed = 0; seed <= 20; ++seed) {
     sim::set_schedule_seed(seed);

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <random>
 
-#include "simulator/gpu/nccl/half.h"
+#include "simulator/gpu/runtime/float16.h"
 
 namespace lockstep::test {
 namespace {
 
-using sim::nccl::Bfloat16;
-using sim::nccl::Float16;
+using sim::Bfloat16;
+using sim::Float16;
 
 template <typename T>
 void expect_all_survive() {

@@ -14,24 +14,9 @@
 namespace lockstep::test {
 namespace {
 
-class Messages : public ::testing::TestWithParam<Way> {
+class Messages : public ::testing::TestWithParam<Way>, public ThreeRanks {
  protected:
-  Cluster cluster{3, GetParam()};
-  std::vector<std::unique_ptr<DeviceBytes>> buffers;
-
-  Messages() {
-    for (int r = 0; r < 3; ++r) buffers.push_back(cluster.upload(r, std::vector<float>(3000, static_cast<float>(r))));
-    cluster.synchronize();
-  }
-
-  ncclResult_t sum(int rank, std::size_t count = 100, ncclDataType_t type = ncclFloat32, ncclRedOp_t op = ncclSum) {
-    const auto r = static_cast<std::size_t>(rank);
-    return ncclAllReduce(buffers[r]->data(), buffers[r]->data(), count, type, op, cluster.comms[r], cluster.streams[r]);
-  }
-  ncclResult_t broadcast(int rank, int root = 0) {
-    const auto r = static_cast<std::size_t>(rank);
-    return ncclBroadcast(buffers[r]->data(), buffers[r]->data(), 100, ncclFloat32, root, cluster.comms[r], cluster.streams[r]);
-  }
+  Messages() : ThreeRanks(GetParam()) {}
 
   // Disagreements are found when the streams get there: all streams run dry, all ranks learn of it, later calls are refused.
   void expect_failed(ncclResult_t code, const std::vector<std::string>& words) {
@@ -125,7 +110,7 @@ TEST_P(Messages, LeaveNothingWaitingUnderAnySchedule) {
   sim::set_schedule_seed(0);
 }
 
-// A rank that runs ahead fills a window, not the memory; whoever comes late finds everything in order.
+// A rank that runs ahead fills a window, not the memory; a rank that comes late receives everything in order.
 TEST_P(Messages, KeepTheirOrderWhenARankRunsAhead) {
   constexpr std::size_t kCount = 3 << 20;  // 12 MiB, three windows
   constexpr int kTimes = 4;
@@ -192,7 +177,7 @@ TEST_P(Messages, OfTransfersPassThoseOfCollectives) {
 }
 
 // Each rank has a thread of its own, so some have connected and left before others begin to.
-TEST(Meetings, SucceedHoweverLateARankIs) {
+TEST(Initialisation, SucceedHoweverLateARankIs) {
   const UseWay way(Way::tcp);
   constexpr int kRanks = 4;
   for (int round = 0; round < 100; ++round) {

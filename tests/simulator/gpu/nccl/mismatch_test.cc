@@ -1,5 +1,5 @@
-// Ranks that do not call the same thing: a real machine hangs. Here the call that does not fit is refused, everybody learns which ranks
-// differ in what, and no stream is left waiting.
+// Ranks that do not call the same collective: real GPUs hang. Here the call that does not fit is refused, the error of every rank says
+// which ranks differ in what, and no stream is left waiting.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,24 +10,9 @@
 namespace lockstep::test {
 namespace {
 
-class Mismatch : public ::testing::Test {
+class Mismatch : public ::testing::Test, public ThreeRanks {
  protected:
-  Cluster cluster{3};
-  std::vector<std::unique_ptr<DeviceBytes>> buffers;
-
-  Mismatch() {
-    for (int r = 0; r < 3; ++r) buffers.push_back(cluster.upload(r, std::vector<float>(3000, static_cast<float>(r))));
-    cluster.synchronize();  // tests use them on other streams too
-  }
-
-  ncclResult_t sum(int rank, std::size_t count = 100, ncclDataType_t type = ncclFloat32, ncclRedOp_t op = ncclSum) {
-    const auto r = static_cast<std::size_t>(rank);
-    return ncclAllReduce(buffers[r]->data(), buffers[r]->data(), count, type, op, cluster.comms[r], cluster.streams[r]);
-  }
-  ncclResult_t broadcast(int rank, int root = 0) {
-    const auto r = static_cast<std::size_t>(rank);
-    return ncclBroadcast(buffers[r]->data(), buffers[r]->data(), 100, ncclFloat32, root, cluster.comms[r], cluster.streams[r]);
-  }
+  Mismatch() : ThreeRanks(Way::direct) {}
 
   // All streams run dry, all ranks see the error, later calls are refused, and the data of the cancelled call is untouched.
   void expect_failed(ncclResult_t code, const std::vector<std::string>& words) {

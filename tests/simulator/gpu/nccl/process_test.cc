@@ -135,7 +135,7 @@ TEST(Processes, GetTheSameBitsByTree) {
   EXPECT_EQ(text, expected);
 }
 
-// SIGKILL in the middle of the sequence; everybody else ends by itself, with an error that names the rank.
+// SIGKILL in the middle of the sequence; the other processes end by themselves, with an error that names the rank.
 TEST(Processes, ThatDieAreNamed) {
   for (const int die_at : {0, 1, 5}) {
     const auto workers = start(new_id(), {1, 2, 1}, 10000, {"die-at", std::to_string(die_at)});
@@ -159,7 +159,7 @@ TEST(Processes, ThatLeaveAreNamed) {
   }
 }
 
-// A process that dies before all have come: those that wait are told.
+// A process that dies before all have come: those that wait get an error.
 TEST(Processes, ThatDieWhileMeetingAreNamed) {
   const ncclUniqueId id = new_id();
   Worker waits({hexadecimal(id), "3", "0", "1", "1"});
@@ -171,7 +171,7 @@ TEST(Processes, ThatDieWhileMeetingAreNamed) {
   EXPECT_NE(text.find("rank 1"), std::string::npos) << text;
 }
 
-TEST(Processes, RefuseAnIdNobodyMade) {
+TEST(Processes, RefuseAnIdThatWasNeverMade) {
   ncclUniqueId id = new_id();
   std::string text(id.internal);
   text[10] = text[10] == 'a' ? 'b' : 'a';  // another process' number at the right address

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "simulator/gpu/nccl/message/event_loop.h"
-#include "simulator/gpu/nccl/message/greeting.h"
-#include "simulator/gpu/nccl/message/meeting.h"
+#include "simulator/gpu/nccl/message/handshake.h"
 #include "simulator/gpu/nccl/message/tcp.h"
+#include "simulator/gpu/nccl/message/unique_id.h"
 #include "tests/simulator/gpu/nccl/support/cluster.h"
 
 namespace lockstep::test {
@@ -31,15 +31,15 @@ ncclUniqueId new_id() {
   return id;
 }
 
-IdContent content_of(const ncclUniqueId& id) {
-  IdContent content;
+UniqueId content_of(const ncclUniqueId& id) {
+  UniqueId content;
   EXPECT_TRUE(read_id(id, &content));
   return content;
 }
 
-Patience a_while() { return Clock::now() + std::chrono::seconds(30); }
+Deadline a_while() { return Clock::now() + std::chrono::seconds(30); }
 
-Socket knock(const IdContent& id, Challenge* challenge) {
+Socket connect_to_listener(const UniqueId& id, Challenge* challenge) {
   Socket line;
   EXPECT_TRUE(connect_to(id.address, a_while(), &line).ok());
   if (challenge != nullptr) {
@@ -49,7 +49,7 @@ Socket knock(const IdContent& id, Challenge* challenge) {
 }
 
 // Whether the other end closes the connection without a word of success.
-bool is_turned_away(const Socket& line) {
+bool is_refused(const Socket& line) {
   std::string all;
   std::array<char, 4096> block{};
   pollfd one{line.get(), POLLIN, 0};
@@ -77,65 +77,65 @@ void expect_ranks_meet(const ncclUniqueId& id) {
   for (const ncclComm_t comm : comms) ncclCommDestroy(comm);
 }
 
-Hello hello_for(const IdContent& id, int rank) {
+Hello hello_for(const UniqueId& id, int rank) {
   Hello hello;
   hello.ranks = 2;
   hello.process = id.process;
   hello.serial = id.serial;
   hello.from = rank;
-  hello.seat_process = 77;
+  hello.joiner_process = 77;
   hello.nonce = new_nonce();
   return hello;
 }
 
 TEST(Strangers, DoNotTakeTheSeatOfARank) {
   const ncclUniqueId id = new_id();
-  const IdContent content = content_of(id);
+  const UniqueId content = content_of(id);
   std::vector<Socket> silent;
-  for (int i = 0; i < 200; ++i) silent.push_back(knock(content, nullptr));
+  for (int i = 0; i < 200; ++i) silent.push_back(connect_to_listener(content, nullptr));
   {
     Challenge challenge;  // they know which id it is, and not its key
-    const Socket line = knock(content, &challenge);
+    const Socket line = connect_to_listener(content, &challenge);
     Hello hello = hello_for(content, 1);
     hello.proof = proof_of("not the key", challenge, hello);
     EXPECT_TRUE(send_all(line, &hello, sizeof(hello), a_while()).ok());
-    EXPECT_TRUE(is_turned_away(line));
+    EXPECT_TRUE(is_refused(line));
   }
   {
     Challenge challenge;
-    const Socket line = knock(content, &challenge);
+    const Socket line = connect_to_listener(content, &challenge);
     Hello hello = hello_for(content, 1);
     hello.serial = 1000000;  // an unknown id: its key is not the empty one
     hello.proof = proof_of("", challenge, hello);
     EXPECT_TRUE(send_all(line, &hello, sizeof(hello), a_while()).ok());
-    EXPECT_TRUE(is_turned_away(line));
+    EXPECT_TRUE(is_refused(line));
   }
   {
     Challenge challenge;
-    const Socket line = knock(content, &challenge);
+    const Socket line = connect_to_listener(content, &challenge);
     const std::string garbage(100000, '\xff');
     send(line.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    EXPECT_TRUE(is_turned_away(line));
+    EXPECT_TRUE(is_refused(line));
   }
   expect_ranks_meet(id);
 }
 
 TEST(Strangers, GainNothingFromAHelloTheyHaveHeard) {
   const ncclUniqueId id = new_id();
-  const IdContent content = content_of(id);
+  const UniqueId content = content_of(id);
   Challenge of_another;
   of_another.nonce = new_nonce();
   Hello hello = hello_for(content, 1);
   hello.proof = proof_of(content.key, of_another, hello);
   Challenge challenge;
-  const Socket line = knock(content, &challenge);
+  const Socket line = connect_to_listener(content, &challenge);
   EXPECT_TRUE(send_all(line, &hello, sizeof(hello), a_while()).ok());
-  EXPECT_TRUE(is_turned_away(line));
+  EXPECT_TRUE(is_refused(line));
   expect_ranks_meet(id);
 }
 
 TEST(Strangers, CostNoProcessorTimeWhenDescriptorsHaveRunOut) {
-  const IdContent content = content_of(new_id());
+  const UniqueId content = content_of(new_id());
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
   sockaddr_in there{};
@@ -157,7 +157,7 @@ TEST(Strangers, CostNoProcessorTimeWhenDescriptorsHaveRunOut) {
   const double used = static_cast<double>(ended.tv_sec - began.tv_sec) + 1e-9 * static_cast<double>(ended.tv_nsec - began.tv_nsec);
   EXPECT_LT(used, 0.5) << "of two seconds in which nothing could be done";
   Challenge challenge;
-  const Socket line = knock(content, &challenge);  // and it listens again
+  const Socket line = connect_to_listener(content, &challenge);  // and it listens again
   EXPECT_EQ(challenge.magic, Challenge{}.magic);
 }
 
@@ -206,12 +206,12 @@ TEST(WithoutBlocking, AConfigThatWasNotInitialisedIsRefused) {
 }
 
 // What a connection hands on, for a test to wait for.
-class Heard : public Receiver {
+class Received : public Receiver {
  public:
-  void deliver(const Lane& /*lane*/, Chunk chunk) override { delivered += chunk->size(); }
-  void acknowledged(const Lane& /*lane*/, std::size_t /*bytes*/) override {}
-  void note(const Note& note) override { text = note.text; }
-  void lost(int /*member*/, const std::string& why) override { end.set_value(why); }
+  void deliver(const Flow& /*flow*/, Chunk chunk) override { delivered += chunk->size(); }
+  void acknowledged(const Flow& /*flow*/, std::size_t /*bytes*/) override {}
+  void notified(const Notice& notice) override { text = notice.text; }
+  void lost(int /*endpoint*/, const std::string& why) override { end.set_value(why); }
 
   std::size_t delivered = 0;
   std::string text;
@@ -223,12 +223,12 @@ struct Pair {
     std::array<int, 2> ends{};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
     to = Socket(ends[0]);
-    link.socket = Socket(ends[1]);
-    link.sends = {1, 2};
-    link.receives = {3, 4};
+    connection.socket = Socket(ends[1]);
+    connection.sends = {1, 2};
+    connection.receives = {3, 4};
   }
   Socket to;
-  Link link;
+  Connection connection;
 };
 
 std::string frame(const FrameHeader& header, const std::string& body, const SipKey& key, std::uint64_t number) {
@@ -247,36 +247,36 @@ FrameHeader data_header(std::size_t bytes) {
   return header;
 }
 
-// Sends the bytes into a connection; says how it ended and what was heard before.
-std::string send_into_connection(const std::string& bytes, Heard** heard_by) {
-  static std::vector<std::shared_ptr<Heard>> kept;
+// Sends the bytes into a connection; returns how it ended and what was received before.
+std::string send_into_connection(const std::string& bytes, Received** received_by) {
+  static std::vector<std::shared_ptr<Received>> kept;
   Pair pair;
-  const auto heard = std::make_shared<Heard>();
-  kept.push_back(heard);
-  *heard_by = heard.get();
-  const auto link = std::make_shared<Tcp>(std::move(pair.link), 2, 0);
-  network().post([link, heard] { link->start(heard); });
+  const auto received = std::make_shared<Received>();
+  kept.push_back(received);
+  *received_by = received.get();
+  const auto tcp = std::make_shared<Tcp>(std::move(pair.connection), 2, 0);
+  network().post([tcp, received] { tcp->start(received); });
   EXPECT_EQ(send(pair.to.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   shutdown(pair.to.get(), SHUT_WR);
-  return heard->end.get_future().get();
+  return received->end.get_future().get();
 }
 
 TEST(Messages, WithoutTheKeyOfTheConnectionAreNotDelivered) {
   const SipKey right{3, 4}, wrong{3, 5};
-  Heard* heard = nullptr;
-  EXPECT_EQ(send_into_connection(frame(data_header(5), "bytes", right, 0) + frame(data_header(4), "more", right, 1), &heard),
+  Received* received = nullptr;
+  EXPECT_EQ(send_into_connection(frame(data_header(5), "bytes", right, 0) + frame(data_header(4), "more", right, 1), &received),
             "its connection has ended");
-  EXPECT_EQ(heard->delivered, 9U);
-  const std::string not_its_own = "a message on its connection was not its own";
-  EXPECT_EQ(send_into_connection(frame(data_header(5), "bytes", wrong, 0), &heard), not_its_own);
-  EXPECT_EQ(heard->delivered, 0U);
+  EXPECT_EQ(received->delivered, 9U);
+  const std::string wrong_tag = "a message on its connection has a wrong authentication tag";
+  EXPECT_EQ(send_into_connection(frame(data_header(5), "bytes", wrong, 0), &received), wrong_tag);
+  EXPECT_EQ(received->delivered, 0U);
   std::string changed = frame(data_header(5), "bytes", right, 0);
   changed[sizeof(FrameHeader)] = 'B';
-  EXPECT_EQ(send_into_connection(changed, &heard), not_its_own);
-  EXPECT_EQ(heard->delivered, 0U);
+  EXPECT_EQ(send_into_connection(changed, &received), wrong_tag);
+  EXPECT_EQ(received->delivered, 0U);
   const std::string once = frame(data_header(5), "bytes", right, 0);
-  EXPECT_EQ(send_into_connection(once + once, &heard), not_its_own) << "the same message twice";
-  EXPECT_EQ(heard->delivered, 5U);
+  EXPECT_EQ(send_into_connection(once + once, &received), wrong_tag) << "the same message twice";
+  EXPECT_EQ(received->delivered, 5U);
 }
 
 TEST(Messages, TextsOfAPeerAreFitForATerminal) {
@@ -285,9 +285,9 @@ TEST(Messages, TextsOfAPeerAreFitForATerminal) {
   header.code = ncclInvalidUsage;
   const std::string text = "\x1b[2Jgone\x07";
   header.bytes = static_cast<std::uint32_t>(text.size());
-  Heard* heard = nullptr;
-  send_into_connection(frame(header, text, {3, 4}, 0), &heard);
-  EXPECT_EQ(heard->text, "?[2Jgone?");
+  Received* received = nullptr;
+  send_into_connection(frame(header, text, {3, 4}, 0), &received);
+  EXPECT_EQ(received->text, "?[2Jgone?");
 }
 
 }  // namespace

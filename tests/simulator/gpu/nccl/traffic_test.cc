@@ -163,8 +163,8 @@ TEST(Traffic, TreeAllReduceSendsUpAndDownTwoTrees) {
   unsetenv("NCCL_ALGO");
 }
 
-// Follows the messages of one half (or slice) step by step: after them everybody must know everybody's values.
-void expect_everybody_knows(int n, const std::vector<Message>& messages) {
+// Follows the messages of one half (or slice) step by step: after them every rank must have the values of all ranks.
+void expect_all_ranks_know_all(int n, const std::vector<Message>& messages) {
   const auto size = static_cast<std::size_t>(n);
   std::vector<std::set<int>> known(size);
   for (int r = 0; r < n; ++r) known[static_cast<std::size_t>(r)] = {r};
@@ -173,8 +173,8 @@ void expect_everybody_knows(int n, const std::vector<Message>& messages) {
   for (const Message& m : messages) {
     if (m.step != step) before = known;  // messages of one step travel at the same time
     step = m.step;
-    const auto& news = before[static_cast<std::size_t>(m.from)];
-    known[static_cast<std::size_t>(m.to)].insert(news.begin(), news.end());
+    const auto& sent = before[static_cast<std::size_t>(m.from)];
+    known[static_cast<std::size_t>(m.to)].insert(sent.begin(), sent.end());
   }
   for (const auto& set : known) ASSERT_EQ(set.size(), size) << n << " ranks";
 }
@@ -197,7 +197,7 @@ TEST(Traffic, ATreeTakesLogarithmicallyManySteps) {
     ASSERT_EQ(trees.size(), 2U);
     for (const auto& [bytes, half] : trees) {
       EXPECT_EQ(half.size(), static_cast<std::size_t>(2 * (n - 1)));
-      expect_everybody_knows(n, half);
+      expect_all_ranks_know_all(n, half);
     }
   }
 }

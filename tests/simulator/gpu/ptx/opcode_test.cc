@@ -160,7 +160,7 @@ bool agrees(const Expected& expected, std::uint64_t got, int bytes) {
          (std::fabs(b) < 0x1p-125 && std::fabs(a - b) < 0x1p-140);
 }
 
-// How many values of an operation are wrong; the first ones are told.
+// How many values of an operation are wrong; the first ones are printed.
 int wrong_values(const Operation& operation, std::mt19937_64& random) {
   const ptx::Module module(module_of(kernel_for(operation, "k")));
   const std::size_t sources = operation.parameters.size() - 1;

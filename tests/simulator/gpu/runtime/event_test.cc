@@ -14,17 +14,17 @@ class EventTest : public GpuTest {};
 TEST_F(EventTest, WaitOrdersTwoStreams) {
   const TestStream first, second;
   const TestEvent event(cudaEventDisableTiming);
-  Diary diary;
+  RunLog ran;
   Hold hold(first);
-  diary.note(first, "a");
+  ran.note(first, "a");
   ASSERT_CUDA(cudaEventRecord(event, first));
   ASSERT_CUDA(cudaStreamWaitEvent(second, event));
-  diary.note(second, "b");
+  ran.note(second, "b");
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  EXPECT_EQ(diary.text(), "");
+  EXPECT_EQ(ran.text(), "");
   hold.release();
   ASSERT_CUDA(cudaDeviceSynchronize());
-  EXPECT_EQ(diary.text(), "ab");
+  EXPECT_EQ(ran.text(), "ab");
 }
 
 TEST_F(EventTest, WaitOrdersStreamsOfTwoDevices) {
@@ -32,26 +32,26 @@ TEST_F(EventTest, WaitOrdersStreamsOfTwoDevices) {
   const TestEvent event;
   ASSERT_CUDA(cudaSetDevice(1));
   const TestStream second;
-  Diary diary;
+  RunLog ran;
   Hold hold(first);
-  diary.note(first, "a");
+  ran.note(first, "a");
   ASSERT_CUDA(cudaEventRecord(event, first));
   ASSERT_CUDA(cudaStreamWaitEvent(second, event));
-  diary.note(second, "b");
+  ran.note(second, "b");
   hold.release();
   ASSERT_CUDA(cudaStreamSynchronize(second));
-  EXPECT_EQ(diary.text(), "ab");
+  EXPECT_EQ(ran.text(), "ab");
   ASSERT_CUDA(cudaSetDevice(0));
 }
 
 TEST_F(EventTest, UnrecordedEventIsNotWaitedFor) {
   const TestStream stream;
   const TestEvent event;
-  Diary diary;
+  RunLog ran;
   ASSERT_CUDA(cudaStreamWaitEvent(stream, event));
-  diary.note(stream, "a");
+  ran.note(stream, "a");
   EXPECT_CUDA(cudaStreamSynchronize(stream));
-  EXPECT_EQ(diary.text(), "a");
+  EXPECT_EQ(ran.text(), "a");
   EXPECT_CUDA(cudaEventQuery(event));
   EXPECT_CUDA(cudaEventSynchronize(event));
 }
@@ -68,8 +68,8 @@ TEST_F(EventTest, RecordAfterTheWaitIsNotWaitedFor) {
 TEST_F(EventTest, WaitMeansTheLatestRecordAtTheTimeOfTheCall) {
   const TestStream first, second, third;
   const TestEvent event;
-  Diary diary;
-  diary.note(first, "a");
+  RunLog ran;
+  ran.note(first, "a");
   ASSERT_CUDA(cudaEventRecord(event, first));
   ASSERT_CUDA(cudaStreamWaitEvent(second, event));
   Hold hold(first);
@@ -86,13 +86,13 @@ TEST_F(EventTest, WaitMeansTheLatestRecordAtTheTimeOfTheCall) {
 TEST_F(EventTest, RecordMeansTheTailAtTheTimeOfTheCall) {
   const TestStream stream;
   const TestEvent event;
-  Diary diary;
-  diary.note(stream, "a");
+  RunLog ran;
+  ran.note(stream, "a");
   ASSERT_CUDA(cudaEventRecord(event, stream));
   const Hold hold(stream);
-  diary.note(stream, "b");
+  ran.note(stream, "b");
   EXPECT_CUDA(cudaEventSynchronize(event));
-  EXPECT_EQ(diary.text(), "a");
+  EXPECT_EQ(ran.text(), "a");
 }
 
 TEST_F(EventTest, EventOnTheLegacyStreamCoversBlockingStreams) {
@@ -137,9 +137,9 @@ TEST_F(EventTest, ElapsedTimeRefusesWhatItCannotMeasure) {
   EXPECT_EQ(cudaEventElapsedTime(nullptr, start, end), cudaErrorInvalidValue);
 
   ASSERT_CUDA(cudaSetDevice(1));
-  const TestStream elsewhere;
+  const TestStream of_device_1;
   const TestEvent foreign;
-  ASSERT_CUDA(cudaEventRecord(foreign, elsewhere));
+  ASSERT_CUDA(cudaEventRecord(foreign, of_device_1));
   ASSERT_CUDA(cudaEventSynchronize(foreign));
   EXPECT_EQ(cudaEventElapsedTime(&ms, start, foreign), cudaErrorInvalidResourceHandle);
   ASSERT_CUDA(cudaSetDevice(0));
@@ -148,25 +148,25 @@ TEST_F(EventTest, ElapsedTimeRefusesWhatItCannotMeasure) {
 TEST_F(EventTest, EventIsRecordedOnItsOwnDeviceOnly) {
   const TestEvent event;
   ASSERT_CUDA(cudaSetDevice(1));
-  const TestStream elsewhere;
-  EXPECT_EQ(cudaEventRecord(event, elsewhere), cudaErrorInvalidResourceHandle);
+  const TestStream of_device_1;
+  EXPECT_EQ(cudaEventRecord(event, of_device_1), cudaErrorInvalidResourceHandle);
   ASSERT_CUDA(cudaSetDevice(0));
 }
 
 TEST_F(EventTest, DestroyedEventStillHoldsBackThoseThatWait) {
   const TestStream first, second;
-  Diary diary;
+  RunLog ran;
   Hold hold(first);
-  diary.note(first, "a");
+  ran.note(first, "a");
   {
     const TestEvent event;
     ASSERT_CUDA(cudaEventRecord(event, first));
     ASSERT_CUDA(cudaStreamWaitEvent(second, event));
   }
-  diary.note(second, "b");
+  ran.note(second, "b");
   hold.release();
   ASSERT_CUDA(cudaDeviceSynchronize());
-  EXPECT_EQ(diary.text(), "ab");
+  EXPECT_EQ(ran.text(), "ab");
 }
 
 // A chain through many streams, drawn at random: every operation must come after those its event stands for.

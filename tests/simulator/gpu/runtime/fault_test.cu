@@ -70,16 +70,16 @@ TEST_F(FaultTest, MemoryComesBackAlsoFromAFailedDevice) {
 
 TEST_F(FaultTest, WorkQueuedBehindAFaultIsDropped) {
   const TestStream stream;
-  Diary diary;
+  RunLog ran;
   Hold hold(stream);
   sim::Operation bad;
   bad.name = "bad";
   bad.run = [](int) { throw std::runtime_error("planned"); };
   ASSERT_CUDA(sim::enqueue(stream, std::move(bad)));
-  diary.note(stream, "never");
+  ran.note(stream, "never");
   hold.release();
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorLaunchFailure);
-  EXPECT_EQ(diary.text(), "");
+  EXPECT_EQ(ran.text(), "");
   sim::clear_device_errors();
 }
 

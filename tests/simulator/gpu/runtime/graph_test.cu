@@ -124,16 +124,16 @@ TEST_F(GraphTest, EveryKindOfWorkIsReplayed) {
 
 TEST_F(GraphTest, ManyArgumentsAreKeptToo) {
   const TestStream stream;
-  Diary diary;
+  RunLog ran;
   begin(stream);
-  for (int i = 0; i < 300; ++i) diary.note(stream, std::to_string(i) + " ");
+  for (int i = 0; i < 300; ++i) ran.note(stream, std::to_string(i) + " ");
   const Executable graph(stream);
   std::string once;
   for (int i = 0; i < 300; ++i) once += std::to_string(i) + " ";
   ASSERT_CUDA(cudaGraphLaunch(graph, stream));
   ASSERT_CUDA(cudaGraphLaunch(graph, stream));
   ASSERT_CUDA(cudaStreamSynchronize(stream));
-  EXPECT_EQ(diary.text(), once + once);
+  EXPECT_EQ(ran.text(), once + once);
 }
 
 TEST_F(GraphTest, CaptureSpreadsByEventsAndIsJoinedByThem) {
@@ -141,24 +141,24 @@ TEST_F(GraphTest, CaptureSpreadsByEventsAndIsJoinedByThem) {
     sim::set_schedule_seed(seed);
     const TestStream stream, side, other;
     const TestEvent fork, join;
-    Diary diary;
+    RunLog ran;
     begin(stream);
-    diary.note(stream, "a");
+    ran.note(stream, "a");
     ASSERT_CUDA(cudaEventRecord(fork, stream));
     ASSERT_CUDA(cudaStreamWaitEvent(side, fork, 0));
     EXPECT_EQ(status_of(side), cudaStreamCaptureStatusActive);
-    diary.note(side, "b");
-    diary.note(stream, "c");
+    ran.note(side, "b");
+    ran.note(stream, "c");
     ASSERT_CUDA(cudaEventRecord(join, side));
     ASSERT_CUDA(cudaStreamWaitEvent(stream, join, 0));
-    diary.note(stream, "d");
+    ran.note(stream, "d");
     const Executable graph(stream);
     EXPECT_EQ(status_of(side), cudaStreamCaptureStatusNone);
-    EXPECT_EQ(diary.text(), "");
+    EXPECT_EQ(ran.text(), "");
     ASSERT_CUDA(cudaGraphLaunch(graph, other));
-    diary.note(other, "e");
+    ran.note(other, "e");
     ASSERT_CUDA(cudaStreamSynchronize(other));
-    const std::string order = diary.text();
+    const std::string order = ran.text();
     EXPECT_TRUE(order == "abcde" || order == "acbde") << order << " with seed " << seed;
   }
 }
@@ -208,7 +208,7 @@ TEST_F(GraphTest, AGraphGivesWhatTheStreamsWouldHaveGiven) {
       order(a, c);
       for (int i = 0; i < 30; ++i) {
         const unsigned s = random() % 3, t = random() % 3, cell = random() % 3;
-        // A cell is touched by whoever waits for all others before, so that the result has one value.
+        // The stream first waits for all others, so that the result does not depend on the schedule.
         for (unsigned u = 0; u < 3; ++u) {
           if (u != s) order(streams[u], streams[s]);
         }
@@ -259,20 +259,20 @@ TEST_F(GraphTest, GraphsSpanDevices) {
 
 TEST_F(GraphTest, LaunchesOfOneGraphRunOneAfterAnother) {
   const TestStream captured, one, other;
-  Diary diary;
+  RunLog ran;
   begin(captured);
-  diary.note(captured, "(");
-  diary.note(captured, ")");
+  ran.note(captured, "(");
+  ran.note(captured, ")");
   const Executable graph(captured);
   Hold hold(one);
   ASSERT_CUDA(cudaGraphLaunch(graph, one));
   ASSERT_CUDA(cudaGraphLaunch(graph, other));  // behind the launch that is held
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   EXPECT_EQ(cudaStreamQuery(other), cudaErrorNotReady);
-  EXPECT_EQ(diary.text(), "");
+  EXPECT_EQ(ran.text(), "");
   hold.release();
   ASSERT_CUDA(cudaStreamSynchronize(other));
-  EXPECT_EQ(diary.text(), "()()");
+  EXPECT_EQ(ran.text(), "()()");
 }
 
 TEST_F(GraphTest, RunningGraphOutlivesItsHandles) {
@@ -326,9 +326,9 @@ TEST_F(GraphTest, EmptyGraphsLaunch) {
 
 TEST_F(GraphTest, NodesAreListed) {
   const TestStream stream;
-  Diary diary;
+  RunLog ran;
   begin(stream);
-  for (int i = 0; i < 3; ++i) diary.note(stream, "x");
+  for (int i = 0; i < 3; ++i) ran.note(stream, "x");
   cudaGraph_t graph = nullptr;
   ASSERT_CUDA(cudaStreamEndCapture(stream, &graph));
   std::vector<cudaGraphNode_t> nodes(5, nullptr);
@@ -350,7 +350,7 @@ TEST_F(GraphTest, CapturingStreamCannotBeWaitedFor) {
     begin(stream);
     EXPECT_EQ(call(stream), cudaErrorStreamCaptureUnsupported);
     EXPECT_EQ(status_of(stream), cudaStreamCaptureStatusInvalidated);
-    Diary diary;
+    RunLog ran;
     sim::Operation operation;
     EXPECT_EQ(sim::enqueue(stream, operation), cudaErrorStreamCaptureInvalidated);
     expect_end(stream, cudaErrorStreamCaptureInvalidated);
@@ -378,7 +378,7 @@ TEST_F(GraphTest, CapturedEventsCannotBeAskedOrWaitedForOutside) {
     expect_end(stream, cudaErrorStreamCaptureInvalidated);
   }
   EXPECT_EQ(cudaStreamWaitEvent(outside, event, 0), cudaErrorCapturedEvent);  // of a capture that is over
-  ASSERT_CUDA(cudaEventRecord(event, outside));                               // recorded anew it is as any other
+  ASSERT_CUDA(cudaEventRecord(event, outside));                               // recorded again it is as any other
   EXPECT_CUDA(cudaEventSynchronize(event));
 }
 
@@ -405,15 +405,15 @@ TEST_F(GraphTest, CapturesAreNotMerged) {
 TEST_F(GraphTest, ForkedWorkMustBeJoined) {
   const TestStream stream, side;
   const TestEvent fork;
-  Diary diary;
+  RunLog ran;
   begin(stream);
   ASSERT_CUDA(cudaEventRecord(fork, stream));
   ASSERT_CUDA(cudaStreamWaitEvent(side, fork, 0));
-  diary.note(side, "never");
+  ran.note(side, "never");
   expect_end(stream, cudaErrorStreamCaptureUnjoined);
   EXPECT_EQ(status_of(side), cudaStreamCaptureStatusNone);
   EXPECT_CUDA(cudaStreamSynchronize(side));
-  EXPECT_EQ(diary.text(), "");
+  EXPECT_EQ(ran.text(), "");
 }
 
 TEST_F(GraphTest, CaptureEndsWhereAndByWhomItBegan) {
@@ -457,7 +457,7 @@ TEST_F(GraphTest, LegacyStreamIsOutOfBoundsWhileABlockingStreamCaptures) {
 TEST_F(GraphTest, UnsafeCallsAreRefusedAsTheModeSays) {
   const TestStream stream;
   void* memory = nullptr;
-  const auto elsewhere = [&](cudaStreamCaptureMode thread_mode) {
+  const auto in_another_thread = [&](cudaStreamCaptureMode thread_mode) {
     cudaError_t status = cudaSuccess;
     std::thread([&] {
       auto mode = thread_mode;
@@ -479,8 +479,8 @@ TEST_F(GraphTest, UnsafeCallsAreRefusedAsTheModeSays) {
                {cudaStreamCaptureModeRelaxed, cudaSuccess, cudaSuccess, cudaSuccess}};
   for (const auto& each : cases) {
     begin(stream, each.capture);
-    EXPECT_EQ(elsewhere(cudaStreamCaptureModeRelaxed), each.relaxed_there);
-    EXPECT_EQ(elsewhere(cudaStreamCaptureModeGlobal), each.there);
+    EXPECT_EQ(in_another_thread(cudaStreamCaptureModeRelaxed), each.relaxed_there);
+    EXPECT_EQ(in_another_thread(cudaStreamCaptureModeGlobal), each.there);
     EXPECT_EQ(cudaMalloc(&memory, 4), each.here);
     if (each.here == cudaSuccess) {
       EXPECT_CUDA(cudaFree(memory));
@@ -530,7 +530,7 @@ TEST_F(GraphTest, DestroyedStreamTakesItsCaptureWithIt) {
     begin(stream);
   }
   void* memory = nullptr;
-  EXPECT_CUDA(cudaMalloc(&memory, 4));  // nobody captures any more
+  EXPECT_CUDA(cudaMalloc(&memory, 4));  // no stream captures any more
   EXPECT_CUDA(cudaFree(memory));
 }
 

@@ -255,10 +255,10 @@ TEST_F(KernelTest, ConfigurationsThatNoGpuTakesAreRefused) {
 
 TEST_F(KernelTest, StreamOfAnotherDeviceIsRefused) {
   ASSERT_CUDA(cudaSetDevice(1));
-  const TestStream elsewhere;
+  const TestStream of_device_1;
   ASSERT_CUDA(cudaSetDevice(0));
   const DeviceArray<float> x(3), y(3);
-  auto config = configuration(1, 1, elsewhere);
+  auto config = configuration(1, 1, of_device_1);
   EXPECT_EQ(cudaLaunchKernelEx(&config, scale, x.view(), y.view(), 2.0F), cudaErrorInvalidResourceHandle);
   EXPECT_CUDA(cudaDeviceSynchronize());  // nothing sticks
 }

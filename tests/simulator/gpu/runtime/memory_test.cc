@@ -200,10 +200,10 @@ TEST_F(MemoryTest, FreeWaitsForTheDevice) {
   const TestStream stream;
   int* device = nullptr;
   ASSERT_CUDA(cudaMalloc(&device, 4));
-  Diary diary;
-  for (int i = 0; i < 100; ++i) diary.note(stream, "x");
+  RunLog ran;
+  for (int i = 0; i < 100; ++i) ran.note(stream, "x");
   ASSERT_CUDA(cudaFree(device));
-  EXPECT_EQ(diary.entries().size(), 100U);
+  EXPECT_EQ(ran.entries().size(), 100U);
 }
 
 TEST_F(MemoryTest, OrderedFreeHappensInTheStream) {

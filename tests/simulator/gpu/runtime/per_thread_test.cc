@@ -11,40 +11,40 @@ namespace {
 class PerThreadTest : public GpuTest {};
 
 TEST_F(PerThreadTest, EveryThreadHasAStreamOfItsOwn) {
-  Diary diary;
+  RunLog ran;
   Hold hold(cudaStreamPerThread);
-  diary.note(cudaStreamPerThread, "main");
+  ran.note(cudaStreamPerThread, "main");
   std::thread([&] {
-    diary.note(cudaStreamPerThread, "thread ");
+    ran.note(cudaStreamPerThread, "thread ");
     EXPECT_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
   }).join();
-  EXPECT_EQ(diary.text(), "thread ");
+  EXPECT_EQ(ran.text(), "thread ");
   hold.release();
   ASSERT_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
-  EXPECT_EQ(diary.text(), "thread main");
+  EXPECT_EQ(ran.text(), "thread main");
 }
 
 TEST_F(PerThreadTest, EveryDeviceToo) {
-  Diary diary;
+  RunLog ran;
   Hold hold(cudaStreamPerThread);
-  diary.note(cudaStreamPerThread, "zero");
+  ran.note(cudaStreamPerThread, "zero");
   ASSERT_CUDA(cudaSetDevice(1));
   EXPECT_EQ(sim::device_of(cudaStreamPerThread), 1);
-  diary.note(cudaStreamPerThread, "one ");
+  ran.note(cudaStreamPerThread, "one ");
   ASSERT_CUDA(cudaStreamSynchronize(cudaStreamPerThread));
-  EXPECT_EQ(diary.text(), "one ");
+  EXPECT_EQ(ran.text(), "one ");
   ASSERT_CUDA(cudaSetDevice(0));
 }
 
 TEST_F(PerThreadTest, ItIsTiedToTheLegacyStream) {
-  Diary diary;
+  RunLog ran;
   Hold hold(cudaStreamPerThread);
-  diary.note(cudaStreamPerThread, "a");
-  diary.note(cudaStreamLegacy, "b");
+  ran.note(cudaStreamPerThread, "a");
+  ran.note(cudaStreamLegacy, "b");
   EXPECT_EQ(cudaStreamQuery(cudaStreamLegacy), cudaErrorNotReady);
   hold.release();
   ASSERT_CUDA(cudaStreamSynchronize(cudaStreamLegacy));
-  EXPECT_EQ(diary.text(), "ab");
+  EXPECT_EQ(ran.text(), "ab");
 }
 
 TEST_F(PerThreadTest, ItIsNobodysToDestroyAndLeavesNothing) {
@@ -122,7 +122,7 @@ TEST_F(OrderedMemoryTest, FreedInStreamOrder) {
   const TestStream stream;
   float* memory = nullptr;
   ASSERT_CUDA(cudaMallocAsync(&memory, 1024, stream));
-  Diary diary;
+  RunLog ran;
   Hold hold(stream);
   ASSERT_CUDA(cudaMemsetAsync(memory, 1, 1024, stream));
   const auto before = sim::counters();

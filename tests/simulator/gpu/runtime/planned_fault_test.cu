@@ -110,13 +110,13 @@ TEST_F(PlannedFaultTest, OperationsOfOtherDevicesDoNotCount) {
   ASSERT_CUDA(cudaSetDevice(2));
   const TestStream there;
   ASSERT_CUDA(cudaSetDevice(0));
-  Diary diary;
+  RunLog ran;
   sim::arm_faults("operation:1:device=2");
-  diary.note(here, "x");
-  diary.note(there, "never");
+  ran.note(here, "x");
+  ran.note(there, "never");
   EXPECT_CUDA(cudaStreamSynchronize(here));
   EXPECT_EQ(cudaStreamSynchronize(there), cudaErrorLaunchFailure);
-  EXPECT_EQ(diary.text(), "x");
+  EXPECT_EQ(ran.text(), "x");
 }
 
 TEST_F(PlannedFaultTest, StalledCallComesLateAndWorks) {
@@ -128,28 +128,28 @@ TEST_F(PlannedFaultTest, StalledCallComesLateAndWorks) {
 
 TEST_F(PlannedFaultTest, StalledStreamStandsStillAloneAndGoesOn) {
   const TestStream stalled, free;
-  Diary diary;
+  RunLog ran;
   sim::arm_faults("operation:2:stall=60");
   const auto start = std::chrono::steady_clock::now();
-  diary.note(stalled, "a");
-  diary.note(stalled, "b");
-  diary.note(free, "c");
+  ran.note(stalled, "a");
+  ran.note(stalled, "b");
+  ran.note(free, "c");
   ASSERT_CUDA(cudaStreamSynchronize(free));
   ASSERT_CUDA(cudaStreamSynchronize(stalled));
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(60));
-  EXPECT_EQ(diary.entries().back(), "b");
+  EXPECT_EQ(ran.entries().back(), "b");
 }
 
 TEST_F(PlannedFaultTest, HungStreamHangsUntilReset) {
   const TestStream stream;
-  Diary diary;
+  RunLog ran;
   sim::arm_faults("operation:1:hang");
-  diary.note(stream, "x");
+  ran.note(stream, "x");
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady);
   sim::reset_faults();
   EXPECT_CUDA(cudaStreamSynchronize(stream));
-  EXPECT_EQ(diary.text(), "x");
+  EXPECT_EQ(ran.text(), "x");
 }
 
 TEST_F(PlannedFaultTest, AnyCallCanBeHit) {

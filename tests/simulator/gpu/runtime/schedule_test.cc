@@ -14,19 +14,19 @@ class ScheduleTest : public GpuTest {};
 
 TEST_F(ScheduleTest, GateHoldsUntilAllHaveCome) {
   const TestStream a, b, c;
-  Diary diary;
+  RunLog ran;
   const auto gate = sim::make_gate(3, "three");
   ASSERT_CUDA(sim::enqueue_gate(a, gate));
-  diary.note(a, "x");
+  ran.note(a, "x");
   ASSERT_CUDA(sim::enqueue_gate(b, gate));
-  diary.note(b, "x");
+  ran.note(b, "x");
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  EXPECT_EQ(diary.text(), "");
-  diary.note(c, "first ");
+  EXPECT_EQ(ran.text(), "");
+  ran.note(c, "first ");
   ASSERT_CUDA(sim::enqueue_gate(c, gate));
-  diary.note(c, "x");
+  ran.note(c, "x");
   ASSERT_CUDA(cudaDeviceSynchronize());
-  EXPECT_EQ(diary.text(), "first xxx");
+  EXPECT_EQ(ran.text(), "first xxx");
 }
 
 TEST_F(ScheduleTest, GatesOfManyStreamsNeedNoWorkers) {
@@ -55,7 +55,7 @@ TEST_F(ScheduleTest, GatesOfManyStreamsNeedNoWorkers) {
   EXPECT_EQ(after, 20 * kStreams);
 }
 
-TEST_F(ScheduleTest, OpenedGateLetsEverybodyThrough) {
+TEST_F(ScheduleTest, OpenedGateLetsAllThrough) {
   const TestStream a, b;
   const auto gate = sim::make_gate(5, "never full");
   ASSERT_CUDA(sim::enqueue_gate(a, gate));
@@ -83,16 +83,16 @@ TEST_F(ScheduleTest, GatesWorkAcrossDevices) {
 std::string interleaving(std::uint64_t seed) {
   sim::set_schedule_seed(seed);
   const TestStream a, b, c;
-  Diary diary;
+  RunLog ran;
   const auto gate = sim::make_gate(1 << 30, "start");
   for (cudaStream_t stream : {cudaStream_t(a), cudaStream_t(b), cudaStream_t(c)}) {
     EXPECT_CUDA(sim::enqueue_gate(stream, gate));
     const std::string name = stream == a ? "a" : stream == b ? "b" : "c";
-    for (int i = 0; i < 4; ++i) diary.note(stream, name + std::to_string(i));
+    for (int i = 0; i < 4; ++i) ran.note(stream, name + std::to_string(i));
   }
   sim::open_gate(gate);
   EXPECT_CUDA(cudaDeviceSynchronize());
-  return diary.text();
+  return ran.text();
 }
 
 TEST_F(ScheduleTest, OtherSeedsGiveOtherOrders) {
@@ -136,12 +136,12 @@ TEST_F(ScheduleTest, SeedsLetTheHostRunAheadNowAndThen) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     sim::set_schedule_seed(seed);
     const TestStream stream;
-    Diary diary;
+    RunLog ran;
     for (int i = 0; i < 10; ++i) {
-      diary.note(stream, "x");
+      ran.note(stream, "x");
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
-    seen.insert(diary.entries().size());
+    seen.insert(ran.entries().size());
     ASSERT_CUDA(cudaStreamSynchronize(stream));
   }
   EXPECT_GE(seen.size(), 3U);
@@ -152,17 +152,17 @@ TEST_F(ScheduleTest, SeededEventsAndGatesStillHold) {
     sim::set_schedule_seed(seed);
     const TestStream a, b;
     const TestEvent event(cudaEventDisableTiming);
-    Diary diary;
-    diary.note(a, "1");
+    RunLog ran;
+    ran.note(a, "1");
     ASSERT_CUDA(cudaEventRecord(event, a));
     ASSERT_CUDA(cudaStreamWaitEvent(b, event));
-    diary.note(b, "2");
+    ran.note(b, "2");
     const auto gate = sim::make_gate(2, "both");
     ASSERT_CUDA(sim::enqueue_gate(a, gate));
     ASSERT_CUDA(sim::enqueue_gate(b, gate));
-    diary.note(a, "3");
+    ran.note(a, "3");
     ASSERT_CUDA(cudaDeviceSynchronize());
-    EXPECT_EQ(diary.text(), "123");
+    EXPECT_EQ(ran.text(), "123");
   }
 }
 

@@ -12,37 +12,37 @@ class StreamTest : public GpuTest {};
 
 TEST_F(StreamTest, StreamRunsInOrder) {
   const TestStream stream;
-  Diary diary;
+  RunLog ran;
   std::string expected;
   for (int i = 0; i < 200; ++i) {
-    diary.note(stream, std::to_string(i) + " ");
+    ran.note(stream, std::to_string(i) + " ");
     expected += std::to_string(i) + " ";
   }
   ASSERT_CUDA(cudaStreamSynchronize(stream));
-  EXPECT_EQ(diary.text(), expected);
+  EXPECT_EQ(ran.text(), expected);
 }
 
 TEST_F(StreamTest, OperationRunsLaterThanItsCall) {
   const TestStream stream;
-  Diary diary;
+  RunLog ran;
   Hold hold(stream);
-  diary.note(stream, "a");
-  EXPECT_EQ(diary.text(), "");
+  ran.note(stream, "a");
+  EXPECT_EQ(ran.text(), "");
   EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady);
   hold.release();
   ASSERT_CUDA(cudaStreamSynchronize(stream));
-  EXPECT_EQ(diary.text(), "a");
+  EXPECT_EQ(ran.text(), "a");
   EXPECT_CUDA(cudaStreamQuery(stream));
 }
 
 TEST_F(StreamTest, StreamsDoNotWaitForEachOther) {
   const TestStream held, free;
-  Diary diary;
+  RunLog ran;
   Hold hold(held);
-  diary.note(held, "held");
-  diary.note(free, "free");
+  ran.note(held, "held");
+  ran.note(free, "free");
   ASSERT_CUDA(cudaStreamSynchronize(free));
-  EXPECT_EQ(diary.text(), "free");
+  EXPECT_EQ(ran.text(), "free");
 }
 
 TEST_F(StreamTest, AllPartsOfAnOperationRunOnceBeforeTheNextOne) {
@@ -84,77 +84,77 @@ TEST_F(StreamTest, PartsRunAtTheSameTimeOnSeveralWorkers) {
 
 TEST_F(StreamTest, LegacyStreamWaitsForBlockingStreams) {
   const TestStream blocking(cudaStreamDefault);
-  Diary diary;
+  RunLog ran;
   Hold hold(blocking);
-  diary.note(blocking, "a");
-  diary.note(nullptr, "b");
-  diary.note(blocking, "c");
+  ran.note(blocking, "a");
+  ran.note(nullptr, "b");
+  ran.note(blocking, "c");
   EXPECT_EQ(cudaStreamQuery(nullptr), cudaErrorNotReady);
-  EXPECT_EQ(diary.text(), "");
+  EXPECT_EQ(ran.text(), "");
   hold.release();
   ASSERT_CUDA(cudaDeviceSynchronize());
-  EXPECT_EQ(diary.text(), "abc");
+  EXPECT_EQ(ran.text(), "abc");
 }
 
 TEST_F(StreamTest, BlockingStreamsWaitForTheLegacyStream) {
   const TestStream one(cudaStreamDefault), other(cudaStreamDefault);
-  Diary diary;
+  RunLog ran;
   Hold hold(nullptr);
-  diary.note(cudaStreamLegacy, "a");
-  diary.note(one, "b");
-  diary.note(other, "b");
+  ran.note(cudaStreamLegacy, "a");
+  ran.note(one, "b");
+  ran.note(other, "b");
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  EXPECT_EQ(diary.text(), "");
+  EXPECT_EQ(ran.text(), "");
   hold.release();
   ASSERT_CUDA(cudaDeviceSynchronize());
-  EXPECT_EQ(diary.text(), "abb");
+  EXPECT_EQ(ran.text(), "abb");
 }
 
 TEST_F(StreamTest, NonBlockingStreamsHaveNoTiesToTheLegacyStream) {
   const TestStream stream(cudaStreamNonBlocking);
-  Diary diary;
+  RunLog ran;
   Hold hold(nullptr);
-  diary.note(nullptr, "legacy");
-  diary.note(stream, "free");
+  ran.note(nullptr, "legacy");
+  ran.note(stream, "free");
   ASSERT_CUDA(cudaStreamSynchronize(stream));
-  EXPECT_EQ(diary.text(), "free");
+  EXPECT_EQ(ran.text(), "free");
 }
 
 TEST_F(StreamTest, LegacyStreamsOfTwoDevicesAreStrangers) {
-  Diary diary;
+  RunLog ran;
   Hold hold(nullptr);
-  diary.note(nullptr, "zero");
+  ran.note(nullptr, "zero");
   ASSERT_CUDA(cudaSetDevice(1));
-  diary.note(nullptr, "one");
+  ran.note(nullptr, "one");
   ASSERT_CUDA(cudaDeviceSynchronize());
-  EXPECT_EQ(diary.text(), "one");
+  EXPECT_EQ(ran.text(), "one");
   ASSERT_CUDA(cudaSetDevice(0));
 }
 
 TEST_F(StreamTest, QueuedWorkOutlivesItsStream) {
   cudaStream_t stream = nullptr;
   ASSERT_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  Diary diary;
+  RunLog ran;
   Hold hold(stream);
-  diary.note(stream, "a");
-  diary.note(stream, "b");
+  ran.note(stream, "a");
+  ran.note(stream, "b");
   ASSERT_CUDA(cudaStreamDestroy(stream));
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorInvalidResourceHandle);
-  EXPECT_EQ(diary.text(), "");
+  EXPECT_EQ(ran.text(), "");
   hold.release();
   ASSERT_CUDA(cudaDeviceSynchronize());  // knows the destroyed stream's work
-  EXPECT_EQ(diary.text(), "ab");
+  EXPECT_EQ(ran.text(), "ab");
 }
 
 TEST_F(StreamTest, HostFunctionTakesItsTurn) {
   const TestStream stream;
-  Diary diary;
-  diary.note(stream, "a");
+  RunLog ran;
+  ran.note(stream, "a");
   ASSERT_CUDA(cudaLaunchHostFunc(
-      stream, [](void* data) { static_cast<Diary*>(data)->add("host"); }, &diary));
-  diary.note(stream, "b");
+      stream, [](void* data) { static_cast<RunLog*>(data)->add("host"); }, &ran));
+  ran.note(stream, "b");
   ASSERT_CUDA(cudaStreamSynchronize(stream));
-  EXPECT_EQ(diary.text(), "ahostb");
+  EXPECT_EQ(ran.text(), "ahostb");
 }
 
 TEST_F(StreamTest, WaitingHostFunctionDoesNotStopTheDevice) {
@@ -166,8 +166,8 @@ TEST_F(StreamTest, WaitingHostFunctionDoesNotStopTheDevice) {
         while (!*static_cast<std::atomic<bool>*>(data)) std::this_thread::yield();
       },
       &go));
-  Diary diary;
-  for (int i = 0; i < 20; ++i) diary.note(quick, "x");
+  RunLog ran;
+  for (int i = 0; i < 20; ++i) ran.note(quick, "x");
   EXPECT_CUDA(cudaStreamSynchronize(quick));
   EXPECT_EQ(cudaStreamQuery(slow), cudaErrorNotReady);
   go = true;

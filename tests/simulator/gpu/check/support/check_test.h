@@ -1,4 +1,4 @@
-// Helpers of the tests of check mode: programs with a planted bug, and the same programs mended.
+// Helpers of the tests of check mode: programs with a planted bug, and the same programs corrected.
 #pragma once
 
 #include <string>

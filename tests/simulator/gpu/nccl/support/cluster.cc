@@ -84,6 +84,21 @@ void Cluster::synchronize() const {
   for (const cudaStream_t stream : streams) expect_ok(cudaStreamSynchronize(stream));
 }
 
+ThreeRanks::ThreeRanks(Way way) : cluster(3, way) {
+  for (int r = 0; r < 3; ++r) buffers.push_back(cluster.upload(r, std::vector<float>(3000, static_cast<float>(r))));
+  cluster.synchronize();  // tests use them on other streams too
+}
+
+ncclResult_t ThreeRanks::sum(int rank, std::size_t count, ncclDataType_t type, ncclRedOp_t op) const {
+  const auto r = static_cast<std::size_t>(rank);
+  return ncclAllReduce(buffers[r]->data(), buffers[r]->data(), count, type, op, cluster.comms[r], cluster.streams[r]);
+}
+
+ncclResult_t ThreeRanks::broadcast(int rank, int root) const {
+  const auto r = static_cast<std::size_t>(rank);
+  return ncclBroadcast(buffers[r]->data(), buffers[r]->data(), 100, ncclFloat32, root, cluster.comms[r], cluster.streams[r]);
+}
+
 std::vector<ncclResult_t> call_all(int ranks, Calling how, const std::function<ncclResult_t(int rank)>& call) {
   std::vector<ncclResult_t> results(static_cast<std::size_t>(ranks), ncclInternalError);
   const auto one = [&](int rank) { results[static_cast<std::size_t>(rank)] = call(rank); };

@@ -75,6 +75,17 @@ class Cluster {
   std::vector<cudaStream_t> streams;
 };
 
+// Three ranks that sum and broadcast what their buffers hold: rank r's is full of r.
+struct ThreeRanks {
+  explicit ThreeRanks(Way way);
+
+  ncclResult_t sum(int rank, std::size_t count = 100, ncclDataType_t type = ncclFloat32, ncclRedOp_t op = ncclSum) const;
+  ncclResult_t broadcast(int rank, int root = 0) const;
+
+  Cluster cluster;
+  std::vector<std::unique_ptr<DeviceBytes>> buffers;
+};
+
 // How the calls of all ranks are made.
 enum class Calling { one_thread, one_group, a_thread_each };
 std::vector<ncclResult_t> call_all(int ranks, Calling how, const std::function<ncclResult_t(int rank)>& call);

@@ -38,7 +38,7 @@ std::size_t bytes_of(ncclDataType_t type) {
   }
 }
 
-// Any bits are values: what counts is that all ranks get the same ones. Without NaNs, whose payloads nobody promises.
+// Any bits are values: what counts is that all ranks get the same ones. Without NaNs, whose payloads are not defined.
 std::vector<std::byte> input(int step, int rank, std::size_t count, ncclDataType_t type) {
   std::mt19937 random(static_cast<unsigned>(1000 * step + rank));
   std::vector<std::byte> bytes(count * bytes_of(type));

@@ -90,7 +90,9 @@ class DeviceArray {
 // Keeps a stream where it is until released.
 class Hold {
  public:
-  explicit Hold(cudaStream_t stream) : gate_(sim::make_gate(1 << 30, "hold")) { EXPECT_CUDA(sim::enqueue_gate(stream, gate_)); }
+  explicit Hold(cudaStream_t stream) : gate_(sim::make_gate(sim::kOpenedFromOutside, "hold")) {
+    EXPECT_CUDA(sim::enqueue_gate(stream, gate_));
+  }
   ~Hold() { release(); }
   Hold(const Hold&) = delete;
   Hold& operator=(const Hold&) = delete;
@@ -101,12 +103,12 @@ class Hold {
 };
 
 // Writes down in which order operations ran.
-class Diary {
+class RunLog {
  public:
-  Diary() = default;
-  ~Diary() { sim::wait_for_all_devices(); }  // what is still queued may write here
-  Diary(const Diary&) = delete;
-  Diary& operator=(const Diary&) = delete;
+  RunLog() = default;
+  ~RunLog() { sim::wait_for_all_devices(); }  // what is still queued may write here
+  RunLog(const RunLog&) = delete;
+  RunLog& operator=(const RunLog&) = delete;
 
   void note(cudaStream_t stream, const std::string& what, int parts = 1) {
     sim::Operation operation;
