@@ -62,7 +62,7 @@ ALLOWED = [
     (r'.*reuters.*', 'the news', 'the data set is of news'),
 ]
 # The most there may be in each area; everywhere else: none. A limit only ever goes down.
-LIMITS = {'tests/conformance': 11}
+LIMITS = {}
 KINDS = ('sources', 'output', 'docs', 'tests')
 # In every line that holds one of the words; saves most of the time.
 SOME = re.compile('body|whoever|news|hand|mend|foret|verdict|clique|lobby|guest|diary|where|neither|way|copy|end|sum|had|anew|silence|vain|ever|alike|while|behind|says'
