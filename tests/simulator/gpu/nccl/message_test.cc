@@ -83,6 +83,13 @@ TEST_P(Messages, OfARankThatHasLeftAreNotWaitedFor) {
   expect_failed(ncclInvalidUsage, {"rank 2", "destroyed"});
 }
 
+TEST_P(Messages, OfARankThatHasLeftAreNotReceived) {
+  EXPECT_EQ(ncclRecv(buffers[0]->data(), 10, ncclFloat32, 2, cluster.comms[0], cluster.streams[0]), ncclSuccess);
+  EXPECT_EQ(ncclCommDestroy(cluster.comms[2]), ncclSuccess);
+  cluster.comms[2] = nullptr;
+  expect_failed(ncclInvalidUsage, {"rank 2", "destroyed"});
+}
+
 TEST_P(Messages, ThatAllHaveCalledForArriveAlsoAfterTheCommunicatorIsDestroyed) {
   for (int r = 0; r < 3; ++r) EXPECT_EQ(sum(r), ncclSuccess);
   for (ncclComm_t& comm : cluster.comms) {
