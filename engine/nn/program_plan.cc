@@ -235,15 +235,15 @@ class Planner {
       const int from = value(s.output).gradient;
       keep_until(from, time);
       const bool same_place = !s.op || s.op->in_place();
-      // What is handed on unchanged needs no copy for one input, nor for those to whose gradient it is added. (Not where an input
-      // stands twice: then the sum would change what is yet to be handed on.)
-      const bool handed_on = s.op && s.op->hands_gradient_on() && std::set<int>(s.inputs.begin(), s.inputs.end()).size() == s.inputs.size();
+      // What passes unchanged needs no copy for one input, nor for those to whose gradient it is added. (Not where an input
+      // stands twice: then the sum would change what has yet to be passed on.)
+      const bool passes_on = s.op && s.op->hands_gradient_on() && std::set<int>(s.inputs.begin(), s.inputs.end()).size() == s.inputs.size();
       bool given_away = false;
       for (const int in : s.inputs) {
         PlannedValue& to = value(in);
         const bool first = to.gradient == kNowhere;
-        const bool shares = same_place || (handed_on && (!first || !given_away));
-        if (handed_on && first && to.wants_gradient) given_away = true;
+        const bool shares = same_place || (passes_on && (!first || !given_away));
+        if (passes_on && first && to.wants_gradient) given_away = true;
         const int place = !to.wants_gradient ? kNowhere : (shares ? from : make_memory(bytes(in), time));
         s.input_gradients.push_back({place, place != kNowhere && !first});
         if (place == kNowhere) continue;
