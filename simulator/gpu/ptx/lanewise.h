@@ -28,6 +28,9 @@ struct SourceLanes<bool> {
   bool operator[](int lane) const { return (bits >> lane & 1U) != 0; }
 };
 
+// From this many lanes on a vector of all lanes costs less than a lane at a time.
+inline constexpr int kWorthAllLanes = 6;
+
 template <auto Function>
 struct Lanewise;
 
@@ -73,6 +76,11 @@ struct Lanewise<Function> {
       if (mask == kAllLanes) {
 #pragma GCC ivdep
         for (int i = 0; i < kLanes; ++i) result[i] = Function(sources[i]...);
+      } else if (std::popcount(mask) >= kWorthAllLanes) {  // functions are defined for all values, so those of other lanes do no harm
+        D values[kLanes];
+#pragma GCC ivdep
+        for (int i = 0; i < kLanes; ++i) values[i] = Function(sources[i]...);
+        for (int i = 0; i < kLanes; ++i) result[i] = (mask >> i & 1U) != 0 ? values[i] : result[i];
       } else {
         for (Mask left = mask; left != 0; left &= left - 1) {
           const int i = std::countr_zero(left);

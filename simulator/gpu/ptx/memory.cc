@@ -28,27 +28,33 @@ std::string hex(std::uint64_t value) {
               Failure::illegal_address};
 }
 
+[[noreturn]] void no_address(std::uint64_t address, unsigned bytes, const std::string& why, int lane) {
+  throw Fault{lane, "access to " + std::to_string(bytes) + " bytes at " + hex(address) + ", " + why, Failure::illegal_address};
+}
+
+std::byte* in_regions(Block& block, std::uint64_t address, unsigned bytes, int lane) {
+  for (block.last_region = 0; block.last_region < block.regions.size(); ++block.last_region) {
+    if (std::byte* const place = block.regions[block.last_region].find(address, bytes)) return place;
+  }
+  std::string why;
+  const auto region = block.memory->region(address, why);
+  if (!region) no_address(address, bytes, why, lane);
+  std::byte* const place = region->find(address, bytes);
+  if (place == nullptr) no_address(address, bytes, "which is only partly in an allocation", lane);
+  block.regions.push_back(*region);
+  return place;
+}
+
 std::byte* in_global(const Warp& warp, std::uint64_t address, unsigned bytes, int lane) {
   Block& block = *warp.block;
-  std::string why = "which is no address of global memory";
   if (block.memory == nullptr) {
     if (address >= kLowestAddress && address < kAboveAddresses) return reinterpret_cast<std::byte*>(address);
-  } else {
-    if (block.last_region < block.regions.size()) {
-      if (std::byte* const place = block.regions[block.last_region].find(address, bytes)) return place;
-    }
-    for (block.last_region = 0; block.last_region < block.regions.size(); ++block.last_region) {
-      if (std::byte* const place = block.regions[block.last_region].find(address, bytes)) return place;
-    }
-    if (const auto region = block.memory->region(address, why)) {
-      if (std::byte* const place = region->find(address, bytes)) {
-        block.regions.push_back(*region);
-        return place;
-      }
-      why = "which is only partly in an allocation";
-    }
+    no_address(address, bytes, "which is no address of global memory", lane);
   }
-  throw Fault{lane, "access to " + std::to_string(bytes) + " bytes at " + hex(address) + ", " + why, Failure::illegal_address};
+  if (block.last_region < block.regions.size()) {
+    if (std::byte* const place = block.regions[block.last_region].find(address, bytes)) return place;
+  }
+  return in_regions(block, address, bytes, lane);
 }
 
 }  // namespace
@@ -97,55 +103,77 @@ void addresses_of(Warp& warp, const Instruction& instruction, std::uint32_t slot
   }
 }
 
-void locate(Warp& warp, const Instruction& instruction, std::uint32_t slot, unsigned bytes, Mask mask, std::byte* (&places)[kLanes]) {
+Pattern locate(Warp& warp, const Instruction& instruction, std::uint32_t slot, unsigned bytes, Mask mask, std::byte* (&places)[kLanes]) {
   std::uint64_t addresses[kLanes];
   addresses_of(warp, instruction, slot, addresses);
-  const bool plain = instruction.space == Space::global && warp.block->memory == nullptr && mask == kAllLanes;
-  if (plain) {
-    std::uint64_t any = 0, low = ~std::uint64_t{0};
-    for (int i = 0; i < kLanes; ++i) {
-      any |= addresses[i];
-      low = addresses[i] < low ? addresses[i] : low;
+  const std::uint64_t first = addresses[std::countr_zero(mask) % kLanes];  // there is one; the compiler does not know
+  if (mask != kAllLanes) {  // the others stand where the first one does, so that all can be looked at together
+    for (int i = 0; i < kLanes; ++i) addresses[i] = (mask >> i & 1U) != 0 ? addresses[i] : first;
+  }
+  std::uint64_t any = 0, low = first, high = first, apart = 0;
+  for (int i = 0; i < kLanes; ++i) {
+    any |= addresses[i];
+    low = addresses[i] < low ? addresses[i] : low;
+    high = addresses[i] > high ? addresses[i] : high;
+    apart |= (addresses[i] - addresses[0]) ^ (static_cast<std::uint64_t>(i) * bytes);
+  }
+  const Block& block = *warp.block;
+  std::byte* base = nullptr;  // where the lowest address is, if all are in one piece of memory
+  if ((any & (bytes - 1)) == 0) {
+    const std::uint64_t extent = high - low + bytes;
+    const bool global = instruction.space == Space::global || (instruction.space == Space::generic && space_of(any) == Space::global);
+    if (instruction.space == Space::shared) {
+      if (high <= block.shared_bytes && block.shared_bytes - high >= bytes) base = block.shared + low;
+    } else if (instruction.space == Space::param) {
+      if (high <= block.parameter_bytes && block.parameter_bytes - high >= bytes) base = block.parameters + low;
+    } else if (global && block.memory == nullptr) {
+      if (low >= kLowestAddress && high < kAboveAddresses) base = reinterpret_cast<std::byte*>(low);
+    } else if (global && block.last_region < block.regions.size()) {
+      base = block.regions[block.last_region].find(low, extent);
     }
-    if ((any & (bytes - 1)) == 0 && any < kAboveAddresses && low >= kLowestAddress) {
-      for (int i = 0; i < kLanes; ++i) places[i] = reinterpret_cast<std::byte*>(addresses[i]);
-      return;
-    }
+  }
+  if (base != nullptr) {
+    for (int i = 0; i < kLanes; ++i) places[i] = base + (addresses[i] - low);
+    return low == high ? Pattern::one : apart == 0 && mask == kAllLanes ? Pattern::row : Pattern::any;
   }
   for (Mask left = mask; left != 0; left &= left - 1) {
     const int i = std::countr_zero(left);
     places[i] = located(warp, instruction.space, addresses[i], bytes, i);
   }
+  return Pattern::any;
 }
 
 namespace {
+
+template <typename T, typename Register>
+Register loaded(const std::byte* place) {
+  T value;
+  std::memcpy(&value, place, sizeof(T));
+  return widened<T, Register>(value);
+}
 
 // Slots: the registers that are loaded, then the base of the address.
 template <typename T, typename Register>
 void load(Warp& warp, const Instruction& instruction, Mask mask) {
   const int count = instruction.operation->vector;
   std::byte* places[kLanes];
-  if (instruction.space == Space::param) {  // the same for all lanes
-    std::uint64_t addresses[kLanes];
-    addresses_of(warp, instruction, instruction.slots[count], addresses);
-    for (Mask left = mask; left != 0; left &= left - 1) {
-      const int i = std::countr_zero(left);
-      places[i] = located(warp, Space::param, addresses[i], static_cast<unsigned>(sizeof(T)) * static_cast<unsigned>(count), i);
-    }
-  } else {
-    locate(warp, instruction, instruction.slots[count], static_cast<unsigned>(sizeof(T)) * static_cast<unsigned>(count), mask, places);
-  }
+  const Pattern pattern =
+      locate(warp, instruction, instruction.slots[count], static_cast<unsigned>(sizeof(T)) * static_cast<unsigned>(count), mask, places);
   for (int k = 0; k < count; ++k) {
     auto* result = warp.lanes<Register>(instruction.slots[k]);
-    const auto one = [&](int i) {
-      T value;
-      std::memcpy(&value, places[i] + sizeof(T) * static_cast<std::size_t>(k), sizeof(T));
-      result[i] = widened<T, Register>(value);
-    };
-    if (mask == kAllLanes) {
-      for (int i = 0; i < kLanes; ++i) one(i);
+    const std::size_t offset = sizeof(T) * static_cast<std::size_t>(k);
+    if (pattern == Pattern::one) {
+      const Register value = loaded<T, Register>(places[std::countr_zero(mask) % kLanes] + offset);
+      for (int i = 0; i < kLanes; ++i) result[i] = (mask >> i & 1U) != 0 ? value : result[i];
+    } else if (pattern == Pattern::row && count == 1 && sizeof(T) == sizeof(Register)) {
+      std::memcpy(result, places[0], sizeof(T) * kLanes);
+    } else if (mask == kAllLanes) {
+      for (int i = 0; i < kLanes; ++i) result[i] = loaded<T, Register>(places[i] + offset);
     } else {
-      for (Mask left = mask; left != 0; left &= left - 1) one(std::countr_zero(left));
+      for (Mask left = mask; left != 0; left &= left - 1) {
+        const int i = std::countr_zero(left);
+        result[i] = loaded<T, Register>(places[i] + offset);
+      }
     }
   }
 }
@@ -155,7 +183,12 @@ template <typename T, typename Register>
 void store(Warp& warp, const Instruction& instruction, Mask mask) {
   const int count = instruction.operation->vector;
   std::byte* places[kLanes];
-  locate(warp, instruction, instruction.slots[0], static_cast<unsigned>(sizeof(T)) * static_cast<unsigned>(count), mask, places);
+  const Pattern pattern =
+      locate(warp, instruction, instruction.slots[0], static_cast<unsigned>(sizeof(T)) * static_cast<unsigned>(count), mask, places);
+  if (pattern == Pattern::row && count == 1 && sizeof(T) == sizeof(Register)) {
+    std::memcpy(places[0], warp.lanes<Register>(instruction.slots[1]), sizeof(T) * kLanes);
+    return;
+  }
   for (Mask left = mask; left != 0; left &= left - 1) {
     const int i = std::countr_zero(left);
     for (int k = 0; k < count; ++k) {

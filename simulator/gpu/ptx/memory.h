@@ -11,8 +11,9 @@ void addresses_of(Warp& warp, const Instruction& instruction, std::uint32_t slot
 // Where `bytes` bytes at an address of a lane are. A Fault where the address is none, misaligned or outside.
 std::byte* located(const Warp& warp, Space space, std::uint64_t address, unsigned bytes, int lane);
 
-// The same for all lanes of the mask.
-void locate(Warp& warp, const Instruction& instruction, std::uint32_t slot, unsigned bytes, Mask mask, std::byte* (&places)[kLanes]);
+// The same for all lanes of the mask: `one`: all at one place; `row`: all 32, side by side.
+enum class Pattern { any, one, row };
+Pattern locate(Warp& warp, const Instruction& instruction, std::uint32_t slot, unsigned bytes, Mask mask, std::byte* (&places)[kLanes]);
 
 // Which memory a generic address means.
 Space space_of(std::uint64_t address);
