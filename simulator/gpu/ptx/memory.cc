@@ -122,7 +122,12 @@ Pattern locate(Warp& warp, const Instruction& instruction, std::uint32_t slot, u
   if ((any & (bytes - 1)) == 0) {
     const std::uint64_t extent = high - low + bytes;
     const bool global = instruction.space == Space::global || (instruction.space == Space::generic && space_of(any) == Space::global);
-    if (instruction.space == Space::shared) {
+    if (instruction.space == Space::local) {
+      if (high <= warp.local_bytes && warp.local_bytes - high >= bytes) {
+        for (int i = 0; i < kLanes; ++i) places[i] = warp.local + static_cast<std::uint64_t>(i) * warp.local_bytes + addresses[i];
+        return Pattern::any;
+      }
+    } else if (instruction.space == Space::shared) {
       if (high <= block.shared_bytes && block.shared_bytes - high >= bytes) base = block.shared + low;
     } else if (instruction.space == Space::param) {
       if (high <= block.parameter_bytes && block.parameter_bytes - high >= bytes) base = block.parameters + low;
