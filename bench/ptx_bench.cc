@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/warp_steps.h"
 #include "bench/workloads.h"
 #include "simulator/gpu/ptx/counts.h"
 #include "simulator/gpu/runtime/profile.h"
@@ -68,21 +69,26 @@ void compare(const std::string& name, std::int64_t batch) {
     const testing::LaunchFromPtx from_ptx(testing::kernel_modules());
     slow = run(what, batch, &start, 4);
   }
-  ptx::Counts counts;
+  ptx::Counts counted;
+  const auto modules = testing::kernel_modules(&counted);
   {
-    const testing::LaunchFromPtx counted(testing::kernel_modules(&counts));
+    const testing::LaunchFromPtx from_ptx(modules);
     run(what, batch, &start, 1);
   }
-  const double instructions = static_cast<double>(counts.total().instructions) / 2;  // of the first step and of the measured one
+  const auto counts = bench::by_kernel(*modules, counted);
   std::printf("%s, %lld samples: a step takes %.1f ms from PTX and %.2f ms with fast kernels\n", name.c_str(),
               static_cast<long long>(batch), 1e3 * slow.wall, 1e3 * fast.wall);
-  std::printf("%-32s %10s %10s %8s\n", "kernel", "fast us", "PTX us", "times");
-  double logarithms = 0, in_kernels = 0;
+  std::printf("%-32s %10s %10s %8s %18s\n", "kernel", "fast us", "PTX us", "times", "warp instructions");
+  double logarithms = 0, in_kernels = 0, instructions = 0;
   int kernels = 0;
   for (const auto& [kernel, seconds] : slow.seconds) {
     const auto other = fast.seconds.find(kernel);
-    if (other == fast.seconds.end() || kernel == "matmul" || kernel == "copy" || kernel == "memset") continue;
-    std::printf("%-32.32s %10.1f %10.1f %8.1f\n", kernel.c_str(), 1e6 * other->second, 1e6 * seconds, seconds / other->second);
+    const auto count = counts.find(kernel);
+    if (other == fast.seconds.end() || count == counts.end()) continue;
+    const double executed = static_cast<double>(count->second.instructions) / 2;  // of two steps
+    std::printf("%-32.32s %10.1f %10.1f %8.1f %18.0f\n", kernel.c_str(), 1e6 * other->second, 1e6 * seconds, seconds / other->second,
+                executed);
+    instructions += executed;
     logarithms += std::log(seconds / other->second);
     in_kernels += seconds;
     ++kernels;

@@ -35,7 +35,24 @@ inline MirroredStrategy halves_of_a_gpu(int replicas) {
   return MirroredStrategy(std::vector<GpuId>(halves.begin(), halves.begin() + replicas));
 }
 
-// What all kernels of a step did. A kernel that is instantiated for several types is one kernel here.
+// "adam" of the mangled "lockstep::kernels::adam(...)".
+inline std::string readable_kernel(const std::string& mangled) {
+  const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr), &std::free);
+  std::string name = text != nullptr ? text.get() : mangled;
+  name.resize(std::min(name.find_first_of("(<"), name.size()));
+  return name.substr(name.rfind(':') + 1);
+}
+
+// What kernels of these modules did. A kernel that is instantiated for several types is one kernel here.
+inline std::map<std::string, ptx::Count> by_kernel(const sim::PtxModules& modules, const ptx::Counts& counts) {
+  std::map<std::string, ptx::Count> all;
+  for (const std::string& mangled : modules.names()) {
+    const ptx::Count count = counts.of(modules.kernel(mangled).code());
+    if (count.instructions > 0) all[readable_kernel(mangled)] += count;
+  }
+  return all;
+}
+
 class WarpCounts {
  public:
   explicit WarpCounts(const CountedStep& step) : modules_(testing::kernel_modules(&counts_)) {
@@ -47,18 +64,11 @@ class WarpCounts {
     model.train_on_batch(x, y);
   }
 
-  std::map<std::string, ptx::Count> by_kernel() const {
-    std::map<std::string, ptx::Count> all;
-    for (const std::string& mangled : modules_->names()) {
-      const ptx::Count count = counts_.of(modules_->kernel(mangled).code());
-      if (count.instructions > 0) all[readable(mangled)] += count;
-    }
-    return all;
-  }
+  std::map<std::string, ptx::Count> by_kernel() const { return bench::by_kernel(*modules_, counts_); }
   std::vector<ptx::Counts::SourceLine> by_line(const std::string& kernel) const {
     std::vector<ptx::Counts::SourceLine> all;
     for (const std::string& mangled : modules_->names()) {
-      if (readable(mangled) != kernel) continue;
+      if (readable_kernel(mangled) != kernel) continue;
       const sim::PtxKernel& found = modules_->kernel(mangled);
       for (auto& line : counts_.by_line(found.module(), found.code())) all.push_back(std::move(line));
     }
@@ -66,14 +76,6 @@ class WarpCounts {
   }
 
  private:
-  // "adam" of "lockstep::kernels::adam(...)".
-  static std::string readable(const std::string& mangled) {
-    const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr), &std::free);
-    std::string name = text != nullptr ? text.get() : mangled;
-    name.resize(std::min(name.find_first_of("(<"), name.size()));
-    return name.substr(name.rfind(':') + 1);
-  }
-
   ptx::Counts counts_;
   std::shared_ptr<const sim::PtxModules> modules_;
 };

@@ -1,11 +1,13 @@
 // Addresses, loads and stores.
 #include "simulator/gpu/ptx/memory.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <sstream>
 
 #include "simulator/gpu/ptx/conversion_types.h"
+#include "simulator/gpu/ptx/lanewise.h"
 #include "simulator/gpu/ptx/operation_sets.h"
 
 namespace lockstep::ptx {
@@ -103,49 +105,79 @@ void addresses_of(Warp& warp, const Instruction& instruction, std::uint32_t slot
   }
 }
 
-Pattern locate(Warp& warp, const Instruction& instruction, std::uint32_t slot, unsigned bytes, Mask mask, std::byte* (&places)[kLanes]) {
+namespace {
+
+struct LaneBits {
+  std::uint64_t of[kLanes];
+};
+constexpr LaneBits kLaneBits = [] {
+  LaneBits bits{};
+  for (int i = 0; i < kLanes; ++i) bits.of[i] = std::uint64_t{1} << i;
+  return bits;
+}();
+// All ones where the lane is in the mask, else 0; from a table, since the compiler makes vectors of that and not of shifts.
+std::uint64_t ones_of(Mask mask, int lane) { return static_cast<std::uint64_t>((mask & kLaneBits.of[lane]) == 0) - 1; }
+
+// Where the bytes from `low` to `high` + bytes are, if they are in one piece of memory that is found quickly. Null: look at each lane.
+std::byte* in_one_piece(const Warp& warp, Space space, std::uint64_t low, std::uint64_t high, unsigned bytes) {
+  const Block& block = *warp.block;
+  const auto within = [&](std::byte* data, std::uint64_t size) { return high <= size && size - high >= bytes ? data + low : nullptr; };
+  if (space == Space::shared) return within(block.shared, block.shared_bytes);
+  if (space == Space::param) return within(block.parameters, block.parameter_bytes);
+  if (space != Space::global && space != Space::generic) return nullptr;
+  if (block.memory == nullptr) return low >= kLowestAddress && high < kAboveAddresses ? reinterpret_cast<std::byte*>(low) : nullptr;
+  if (space_of(low) != Space::global || block.last_region >= block.regions.size()) return nullptr;
+  return block.regions[block.last_region].find(low, high - low + bytes);
+}
+
+}  // namespace
+
+void locate(Warp& warp, const Instruction& instruction, std::uint32_t slot, unsigned bytes, Mask mask, Places& places) {
   std::uint64_t addresses[kLanes];
   addresses_of(warp, instruction, slot, addresses);
-  const std::uint64_t first = addresses[std::countr_zero(mask) % kLanes];  // there is one; the compiler does not know
-  if (mask != kAllLanes) {  // the others stand where the first one does, so that all can be looked at together
-    for (int i = 0; i < kLanes; ++i) addresses[i] = (mask >> i & 1U) != 0 ? addresses[i] : first;
-  }
-  std::uint64_t any = 0, low = first, high = first, apart = 0;
+  const int first = std::countr_zero(mask) % kLanes, last = kLanes - 1 - std::countl_zero(mask) % kLanes;
+  const std::uint64_t origin = addresses[first] - static_cast<std::uint64_t>(first) * bytes;
+  std::uint64_t apart = 0, different = 0;
   for (int i = 0; i < kLanes; ++i) {
-    any |= addresses[i];
-    low = addresses[i] < low ? addresses[i] : low;
-    high = addresses[i] > high ? addresses[i] : high;
-    apart |= (addresses[i] - addresses[0]) ^ (static_cast<std::uint64_t>(i) * bytes);
+    const std::uint64_t active = ones_of(mask, i);
+    apart |= ((origin + static_cast<std::uint64_t>(i) * bytes) ^ addresses[i]) & active;
+    different |= (addresses[first] ^ addresses[i]) & active;
   }
-  const Block& block = *warp.block;
-  std::byte* base = nullptr;  // where the lowest address is, if all are in one piece of memory
-  if ((any & (bytes - 1)) == 0) {
-    const std::uint64_t extent = high - low + bytes;
-    const bool global = instruction.space == Space::global || (instruction.space == Space::generic && space_of(any) == Space::global);
-    if (instruction.space == Space::local) {
-      if (high <= warp.local_bytes && warp.local_bytes - high >= bytes) {
-        for (int i = 0; i < kLanes; ++i) places[i] = warp.local + static_cast<std::uint64_t>(i) * warp.local_bytes + addresses[i];
-        return Pattern::any;
-      }
-    } else if (instruction.space == Space::shared) {
-      if (high <= block.shared_bytes && block.shared_bytes - high >= bytes) base = block.shared + low;
-    } else if (instruction.space == Space::param) {
-      if (high <= block.parameter_bytes && block.parameter_bytes - high >= bytes) base = block.parameters + low;
-    } else if (global && block.memory == nullptr) {
-      if (low >= kLowestAddress && high < kAboveAddresses) base = reinterpret_cast<std::byte*>(low);
-    } else if (global && block.last_region < block.regions.size()) {
-      base = block.regions[block.last_region].find(low, extent);
+  if ((addresses[first] & (bytes - 1)) == 0 && (apart == 0 || different == 0)) {
+    if (std::byte* const base = in_one_piece(warp, instruction.space, addresses[first], addresses[different == 0 ? first : last], bytes)) {
+      places.pattern = different == 0 ? Places::Pattern::one : Places::Pattern::row;
+      places.base = reinterpret_cast<std::uintptr_t>(base) - (different == 0 ? 0 : static_cast<std::uintptr_t>(first) * bytes);
+      return;
     }
   }
-  if (base != nullptr) {
-    for (int i = 0; i < kLanes; ++i) places[i] = base + (addresses[i] - low);
-    return low == high ? Pattern::one : apart == 0 && mask == kAllLanes ? Pattern::row : Pattern::any;
+  places.pattern = Places::Pattern::any;
+  if (mask != kAllLanes) {  // lanes that take no part stand where the first one does
+    const std::uint64_t where = addresses[first];
+    for (int i = 0; i < kLanes; ++i) addresses[i] = where ^ ((addresses[i] ^ where) & ones_of(mask, i));
+  }
+  std::uint64_t any = 0;
+  auto low = static_cast<std::int64_t>(addresses[first]), high = low;  // signed, of which the host has vectors
+  for (int i = 0; i < kLanes; ++i) {
+    const auto address = static_cast<std::int64_t>(addresses[i]);
+    any |= addresses[i];
+    low = std::min(low, address);
+    high = std::max(high, address);
+  }
+  if ((any & (bytes - 1)) == 0 && low >= 0) {
+    const auto lowest = static_cast<std::uint64_t>(low), highest = static_cast<std::uint64_t>(high);
+    if (instruction.space == Space::local && highest <= warp.local_bytes && warp.local_bytes - highest >= bytes) {
+      for (int i = 0; i < kLanes; ++i) places.of[i] = warp.local + static_cast<std::uint64_t>(i) * warp.local_bytes + addresses[i];
+      return;
+    }
+    if (std::byte* const base = in_one_piece(warp, instruction.space, lowest, highest, bytes)) {
+      for (int i = 0; i < kLanes; ++i) places.of[i] = base + (addresses[i] - lowest);
+      return;
+    }
   }
   for (Mask left = mask; left != 0; left &= left - 1) {
     const int i = std::countr_zero(left);
-    places[i] = located(warp, instruction.space, addresses[i], bytes, i);
+    places.of[i] = located(warp, instruction.space, addresses[i], bytes, i);
   }
-  return Pattern::any;
 }
 
 namespace {
@@ -157,28 +189,41 @@ Register loaded(const std::byte* place) {
   return widened<T, Register>(value);
 }
 
+using Pattern = Places::Pattern;
+
+// Calls f(place of the lane, lane) for each lane of the mask.
+template <Pattern kPattern, typename F>
+void each_place(const Places& places, std::size_t bytes, Mask mask, const F& f) {
+  if (mask == kAllLanes) {
+    for (int i = 0; i < kLanes; ++i) f(places.at<kPattern>(i, bytes), i);
+  } else {
+    for (Mask left = mask; left != 0; left &= left - 1) {
+      const int i = std::countr_zero(left);
+      f(places.at<kPattern>(i, bytes), i);
+    }
+  }
+}
+
 // Slots: the registers that are loaded, then the base of the address.
 template <typename T, typename Register>
 void load(Warp& warp, const Instruction& instruction, Mask mask) {
   const int count = instruction.operation->vector;
-  std::byte* places[kLanes];
-  const Pattern pattern =
-      locate(warp, instruction, instruction.slots[count], static_cast<unsigned>(sizeof(T)) * static_cast<unsigned>(count), mask, places);
+  const std::size_t bytes = sizeof(T) * static_cast<std::size_t>(count);
+  Places places;
+  locate(warp, instruction, instruction.slots[count], static_cast<unsigned>(bytes), mask, places);
   for (int k = 0; k < count; ++k) {
     auto* result = warp.lanes<Register>(instruction.slots[k]);
     const std::size_t offset = sizeof(T) * static_cast<std::size_t>(k);
-    if (pattern == Pattern::one) {
-      const Register value = loaded<T, Register>(places[std::countr_zero(mask) % kLanes] + offset);
-      for (int i = 0; i < kLanes; ++i) result[i] = (mask >> i & 1U) != 0 ? value : result[i];
-    } else if (pattern == Pattern::row && count == 1 && sizeof(T) == sizeof(Register)) {
-      std::memcpy(result, places[0], sizeof(T) * kLanes);
-    } else if (mask == kAllLanes) {
-      for (int i = 0; i < kLanes; ++i) result[i] = loaded<T, Register>(places[i] + offset);
+    const auto one = [=](const std::byte* place, int i) { result[i] = loaded<T, Register>(place + offset); };
+    if (places.pattern == Pattern::one) {
+      const Register value = loaded<T, Register>(places.at<Pattern::one>(0, bytes) + offset);
+      for (int i = 0; i < kLanes; ++i) result[i] = chosen(value, result[i], (mask >> i & 1U) != 0);
+    } else if (places.pattern == Pattern::any) {
+      each_place<Pattern::any>(places, bytes, mask, one);
+    } else if (mask == kAllLanes && count == 1 && sizeof(T) == sizeof(Register)) {
+      std::memcpy(result, places.at<Pattern::row>(0, bytes), sizeof(T) * kLanes);
     } else {
-      for (Mask left = mask; left != 0; left &= left - 1) {
-        const int i = std::countr_zero(left);
-        result[i] = loaded<T, Register>(places[i] + offset);
-      }
+      each_place<Pattern::row>(places, bytes, mask, one);
     }
   }
 }
@@ -187,19 +232,25 @@ void load(Warp& warp, const Instruction& instruction, Mask mask) {
 template <typename T, typename Register>
 void store(Warp& warp, const Instruction& instruction, Mask mask) {
   const int count = instruction.operation->vector;
-  std::byte* places[kLanes];
-  const Pattern pattern =
-      locate(warp, instruction, instruction.slots[0], static_cast<unsigned>(sizeof(T)) * static_cast<unsigned>(count), mask, places);
-  if (pattern == Pattern::row && count == 1 && sizeof(T) == sizeof(Register)) {
-    std::memcpy(places[0], warp.lanes<Register>(instruction.slots[1]), sizeof(T) * kLanes);
+  const std::size_t bytes = sizeof(T) * static_cast<std::size_t>(count);
+  Places places;
+  locate(warp, instruction, instruction.slots[0], static_cast<unsigned>(bytes), mask, places);
+  if (places.pattern == Pattern::row && mask == kAllLanes && count == 1 && sizeof(T) == sizeof(Register)) {
+    std::memcpy(places.at<Pattern::row>(0, bytes), warp.lanes<Register>(instruction.slots[1]), sizeof(T) * kLanes);
     return;
   }
-  for (Mask left = mask; left != 0; left &= left - 1) {
-    const int i = std::countr_zero(left);
+  const auto one = [&](std::byte* place, int i) {
     for (int k = 0; k < count; ++k) {
       const auto value = static_cast<T>(warp.lanes<Register>(instruction.slots[k + 1])[i]);
-      std::memcpy(places[i] + sizeof(T) * static_cast<std::size_t>(k), &value, sizeof(T));
+      std::memcpy(place + sizeof(T) * static_cast<std::size_t>(k), &value, sizeof(T));
     }
+  };
+  if (places.pattern == Pattern::any) {
+    each_place<Pattern::any>(places, bytes, mask, one);
+  } else if (places.pattern == Pattern::row) {
+    each_place<Pattern::row>(places, bytes, mask, one);
+  } else {
+    one(places.at<Pattern::one>(0, bytes), kLanes - 1 - std::countl_zero(mask) % kLanes);
   }
 }
 

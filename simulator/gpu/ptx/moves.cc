@@ -63,7 +63,7 @@ void read_special(Warp& warp, const Instruction& instruction, Mask mask) {
   const auto which = static_cast<Special>(instruction.operation->mode);
   if (is_same_for_all_lanes(which)) {
     const auto value = static_cast<T>(special_value(warp, which, 0));
-    for (int i = 0; i < kLanes; ++i) result[i] = (mask >> i & 1U) != 0 ? value : result[i];
+    for (int i = 0; i < kLanes; ++i) result[i] = chosen(value, result[i], (mask >> i & 1U) != 0);
     return;
   }
   for (Mask left = mask; left != 0; left &= left - 1) {
