@@ -30,6 +30,7 @@ struct Link {
   double alpha_us = 0;                    // a copy's
   double gb_s = 0;                        // in each direction
   std::array<double, 3> nccl_alpha_us{};  // a hop's, by protocol
+  double nccl_ramp_us = 0;                // what filling the pipelines of all channels costs a large message (collectives.h)
   bool shares_host_link = false;          // of a link between GPUs: over the lanes that lead to the host
 };
 
@@ -65,6 +66,11 @@ struct Machine {
   std::array<double, 3> nccl_bandwidth{};                // by protocol: a part of the bus bandwidth; 0: not used there
   double ring_gb_s = 0, tree_gb_s = 0, switch_gb_s = 0;  // bus bandwidth within a node; 0: there is no such algorithm
   double switch_base_us = 0;
+  std::vector<int>
+      nvlink_rings;  // by ranks: ring_gb_s and tree_gb_s are of one ring, and there are so many; empty: a switch, one ring for any ranks
+  double nccl_network_gb_s = 0;   // the most that NCCL's channels carry between nodes; 0: what the network does
+  double nccl_pass_gb_s = 0;      // of a rank's pass over its own data, beside what it sends; 0: it costs nothing
+  double nccl_ramp_bytes = 0;     // the part of a rank at which half of nccl_ramp_us is spent
   double nccl_compute_share = 0;  // of the multiprocessors, while a collective runs
 
   int nodes() const { return gpus_per_node > 0 ? (gpus + gpus_per_node - 1) / gpus_per_node : 1; }

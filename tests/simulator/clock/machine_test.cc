@@ -13,7 +13,7 @@
 namespace lockstep::clock {
 namespace {
 
-const char* const kMachines[] = {"cpu", "t4", "4xt4", "a100x8", "h100x8", "2xh100-pcie"};
+const char* const kMachines[] = {"cpu", "t4", "4xt4", "a100x8", "h100x8", "2xh100-pcie", "v100x8"};
 
 TEST(Machines, AllAreCompleteAndEveryFigureHasASource) {
   for (const char* name : kMachines) {
@@ -80,6 +80,29 @@ TEST_F(OwnFile, AMissingFigureIsNamed) {
   EXPECT_NE(problem.find("not a machine"), std::string::npos) << problem;
   EXPECT_FALSE(find_machine(write(R"({"gpus": 1, "gpu": "t5"})"), &problem));
   EXPECT_NE(problem.find("t5"), std::string::npos) << problem;
+}
+
+TEST_F(OwnFile, AFigureThatCannotBeIsNamed) {
+  const auto refusal = [&](const std::string& peer, const std::string& more = "") {
+    std::string problem;
+    EXPECT_FALSE(find_machine(
+        write(
+            R"({"gpus": 2, "gpu": "t4", "nccl": "pcie", "host": {"launch_us": 4, "call_us": 1, "copy_gb_s": 5}, "links": {"host": {"alpha_us": 8, "gb_s": 12}, "peer": )" +
+            peer + "}" + more + "}"),
+        &problem));
+    return problem;
+  };
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": -10})"), "not a machine: \"links.peer.gb_s\" is negative");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 0})"), "not a machine: \"links.peer.gb_s\" is 0");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": "fast"})"), "not a machine: \"links.peer.gb_s\" is not a number");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9})"), "not a machine: \"links.peer.gb_s\" is missing");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10, "nccl_ramp_us": -1})"), "not a machine: \"links.peer.nccl_ramp_us\" is negative");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10})", R"(, "bus": {"pass_gb_s": -1})"),
+            "not a machine: \"nccl.bus.pass_gb_s\" is negative");
+  for (const char* links : {"3", "[[0, 1]]", "[[0, 1], [2, 0]]", "[[1, 1], [1, 0]]", R"([[0, "x"], [1, 0]])", "[[0, -1], [-1, 0]]"})
+    EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10, "nvlinks": )" + std::string(links) + "}"),
+              "not a machine: \"links.peer.nvlinks\" is not a symmetric table of 2 x 2 numbers of links")
+        << links;
 }
 
 TEST(Roofline, AKernelIsBoundByWhatTakesLonger) {
