@@ -148,15 +148,15 @@ std::string nccl_source(const std::string& source) {
 const std::vector<NcclParameter>& nccl_parameters() {
   using enum Protocol;
   static const std::vector<NcclParameter> parameters = {
-      base(ll, 6.6, 5),
-      base(ll128, 14, 10),
-      base(simple, 8.4, 10),
+      base(ll, 6.6, 3.3),
+      base(ll128, 14, 7),
+      base(simple, 8.4, 4.2),
       hop(ll, 0.6, 1),
       hop(ll128, 1.9, 1.5),
       hop(simple, 3.4, 2),
-      far_hop(ll, 5, 5),
-      far_hop(ll128, 8.5, 6),
-      far_hop(simple, 14, 10),
+      far_hop(ll, 5, 2.5),
+      far_hop(ll128, 8.5, 4.25),
+      far_hop(simple, 14, 7),
       ramp("a100x8", &Machine::peer_link, "ramp, A100", 30),
       ramp("v100x8", &Machine::peer_link, "ramp, V100", 30),
       ramp("a100x8", &Machine::network, "ramp, network", 60),

@@ -82,7 +82,7 @@ CollectiveTime time_of(const Machine& machine, const Traffic& traffic, double by
     time.latency_us = machine.switch_base_us;
   } else {
     const Link& slowest = traffic.nodes > 1 ? machine.network : machine.peer_link;
-    const double part = bytes / ranks;
+    const double part = bytes / (traffic.algorithm == Algorithm::tree ? std::min(ranks, machine.gpus_per_node) : ranks);
     time.latency_us = machine.nccl_base_us[p] + traffic.near_hops * machine.peer_link.nccl_alpha_us[p] +
                       traffic.far_hops * machine.network.nccl_alpha_us[p];
     if (slowest.nccl_ramp_us > 0) time.latency_us += slowest.nccl_ramp_us * part / (part + machine.nccl_ramp_bytes);

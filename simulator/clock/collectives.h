@@ -2,7 +2,7 @@
 //
 //   base                              a kernel of NCCL starts and ends; by protocol
 //   + hops x hop                      messages one after another; by protocol, within a node and between nodes
-//   + ramp x c / (c + 32 KiB)         the channels' pipelines fill; c: the bytes of one rank's part
+//   + ramp x c / (c + 32 KiB)         the channels' pipelines fill; c: a rank's part, of a ring's ranks or of those of a tree in a node
 //   + bytes / pass                    a rank reads and writes its own data once, beside what it sends
 //   + sent / (bus x part)             what a rank sends, at the bus bandwidth, of which a protocol uses a part
 //
