@@ -25,6 +25,8 @@ struct ProjectOptions {
   std::string svg;
   bool json = false;
   bool validate = false, fit = false;
+  std::string precision = "fp32";  // of project resnet50
+  bool inference = false;
   int ranks = 0;           // of project all-reduce; 0: all GPUs
   std::int64_t bytes = 0;  // of one rank's input
 };
@@ -60,6 +62,7 @@ std::vector<int> parse_nodes(const std::string& text);  // an Error where it is 
 
 int project(const ProjectOptions& options);             // on the virtual GPU; an Error in a build for real ones
 int project_all_reduce(const ProjectOptions& options);  // one all-reduce, without a workload
+int project_resnet50(const ProjectOptions& options);    // ResNet-50 as published throughputs are measured
 int validate_model(const ProjectOptions& options);      // compares the model with published measurements; 1 where a bound is exceeded
 int fit_collectives(bool json);                         // fits the figures of NCCL's collectives again
 

@@ -16,6 +16,8 @@ namespace lockstep::cli {
 namespace {
 
 void check_use_of_options(const ProjectOptions& options) {
+  if (options.workload != "resnet50" && (options.inference || options.precision != "fp32"))
+    throw UsageError("--precision and --inference are of project resnet50; the other workloads train in fp32. Fix: leave them out");
   if (options.workload != "all-reduce") {
     if (options.ranks > 0 || options.bytes > 0)
       throw UsageError("--ranks and --bytes are of project all-reduce. Fix: lockstep project all-reduce --bytes 1048576");
@@ -93,6 +95,7 @@ int project(const ProjectOptions& options) {
   if (options.fit) return fit_collectives(options.json);
   check_use_of_options(options);
   if (options.workload == "all-reduce") return project_all_reduce(options);
+  if (options.workload == "resnet50") return project_resnet50(options);
   const std::vector<int> nodes = parse_nodes(options.nodes.empty() ? "1..8" : options.nodes);
   use_machine(options.machine);
   if (options.machine.machine.empty()) setenv("LOCKSTEP_SIM_MACHINE", "h100x8", 0);

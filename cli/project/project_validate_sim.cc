@@ -12,6 +12,7 @@
 #include "cli/project/project.h"
 #include "cli/project/validation.h"
 #include "lockstep/error.h"
+#include "simulator/clock/network_fit.h"
 #include "simulator/clock/published.h"
 
 namespace lockstep::cli {
@@ -97,6 +98,36 @@ void add_sources(Validation& validation) {
       {fmt::format("The two sources' difference from each other (worst {:.0f} %)", 100 * disagreement.worst), disagreement.average(), 0});
 }
 
+void add_resnet(Validation& validation) {
+  std::map<std::string, clock::NetworkFit> without;
+  MeanAndWorst fitted, scaling;
+  const auto& rows = clock::network_measurements();
+  for (const clock::NetworkMeasurement& row : rows) {
+    if (!without.contains(row.group()))
+      without[row.group()] = clock::fit_network([&](const clock::NetworkMeasurement& other) { return other.group() != row.group(); });
+    ValidatedRow one{.group = "ResNet-50, " + row.group(),
+                     .name = fmt::format("{} x, {}, batch {}{}", row.gpus, row.precision, row.batch, row.inference ? ", inference" : ""),
+                     .unit = "images/s",
+                     .source = "NVIDIA DeepLearningExamples, ResNet50 v1.5 read-me: " + row.source,
+                     .published = row.images_per_second,
+                     .model = clock::images_per_second(row),
+                     .held_out = without.at(row.group()).images_per_second(row),
+                     .fitted = true};
+    fitted.add(one.error());
+    validation.rows.push_back(one);
+    for (const clock::NetworkMeasurement& single : rows) {
+      if (row.gpus == 1 || single.gpus != 1 || single.machine != row.machine || single.precision != row.precision ||
+          single.batch != row.batch || single.source != row.source)
+        continue;
+      const double published = row.images_per_second / single.images_per_second / row.gpus;
+      scaling.add(clock::images_per_second(row) / clock::images_per_second(single) / row.gpus - published);
+    }
+  }
+  validation.bounds.push_back({"ResNet-50, mean error, fitted", fitted.average(), 0.15});
+  validation.bounds.push_back({"ResNet-50, worst row, fitted", fitted.worst, 0.30});
+  validation.bounds.push_back({"ResNet-50, scaling from 1 to 8 GPUs, most points off", scaling.worst, 0.05});
+}
+
 void add_others(Validation& validation) {
   for (const clock::Published& row : clock::published_measurements()) {
     const bool training = row.measure == "step_ms" || row.measure == "training_ratio";
@@ -119,6 +150,7 @@ int validate_model(const ProjectOptions& options) {
   Validation validation;
   add_nccl(validation);
   add_sources(validation);
+  add_resnet(validation);
   add_others(validation);
   if (!options.svg.empty()) {
     std::ofstream file(options.svg);

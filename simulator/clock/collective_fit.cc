@@ -1,7 +1,6 @@
 #include "simulator/clock/collective_fit.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -40,26 +39,6 @@ void assign(Machines& machines, const std::vector<double>& values) {
 
 double answer(const Machines& machines, const NcclMeasurement& row) {
   return collective_time(machines.at(row.machine), Collective::all_reduce, row.bytes, row.ranks).total_us();
-}
-
-using Matrix = std::vector<std::vector<double>>;
-
-// The inverse of a symmetric positive definite matrix (Gauss and Jordan; pivots are positive).
-Matrix inverse(Matrix a) {
-  const std::size_t n = a.size();
-  Matrix b(n, std::vector<double>(n, 0));
-  for (std::size_t i = 0; i < n; ++i) b[i][i] = 1;
-  for (std::size_t i = 0; i < n; ++i) {
-    const double pivot = a[i][i];
-    if (!(pivot > 0)) throw std::runtime_error("the fit of the collectives is degenerate");
-    for (std::size_t k = 0; k < n; ++k) a[i][k] /= pivot, b[i][k] /= pivot;
-    for (std::size_t j = 0; j < n; ++j) {
-      const double factor = a[j][i];
-      if (j == i || factor == 0) continue;
-      for (std::size_t k = 0; k < n; ++k) a[j][k] -= factor * a[i][k], b[j][k] -= factor * b[i][k];
-    }
-  }
-  return b;
 }
 
 std::size_t index(Protocol protocol) { return static_cast<std::size_t>(protocol); }
@@ -187,60 +166,23 @@ double modelled_us(const NcclMeasurement& row) {
 }
 
 NcclFit fit_nccl(const std::function<bool(const NcclMeasurement&)>& used) {
-  const auto& parameters = nccl_parameters();
-  const std::size_t n = parameters.size();
   std::vector<NcclMeasurement> rows;
+  std::vector<double> measured;
   for (const NcclMeasurement& row : nccl_measurements()) {
-    if (used(row)) rows.push_back(row);
+    if (!used(row)) continue;
+    rows.push_back(row);
+    measured.push_back(row.us);
   }
+  std::vector<Prior> priors;
+  for (const NcclParameter& parameter : nccl_parameters()) priors.push_back({parameter.prior, parameter.deviation});
   Machines machines = machines_of_fit();
-  NcclFit fit;
-  for (const NcclParameter& parameter : parameters) fit.value.push_back(parameter.prior);
-  Matrix covariance;
-  for (int round = 0; round < kRounds; ++round) {
-    // Gauss and Newton: a step by the slopes of the model where it is, in relative errors.
-    Matrix normal(n, std::vector<double>(n, 0));
-    std::vector<double> right(n, 0);
-    for (std::size_t k = 0; k < n; ++k) {
-      const double precision = 1 / (parameters[k].deviation * parameters[k].deviation);
-      normal[k][k] += precision;
-      right[k] += (parameters[k].prior - fit.value[k]) * precision;
-    }
-    std::vector<std::vector<double>> slopes(rows.size(), std::vector<double>(n, 0));
-    std::vector<double> now(rows.size());
-    assign(machines, fit.value);
-    for (std::size_t i = 0; i < rows.size(); ++i) now[i] = answer(machines, rows[i]);
-    for (std::size_t k = 0; k < n; ++k) {
-      std::vector<double> moved = fit.value;
-      const double step = 1e-4 * parameters[k].deviation;
-      moved[k] += step;
-      assign(machines, moved);
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        const auto& names = parameters[k].machines;
-        if (std::find(names.begin(), names.end(), rows[i].machine) == names.end()) continue;
-        const double slope = (answer(machines, rows[i]) - now[i]) / step / rows[i].us;
-        slopes[i][k] = std::abs(slope) * parameters[k].deviation < 100 ? slope : 0;  // NCCL's choice changed within the step
-      }
-    }
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const double residual = 1 - now[i] / rows[i].us;
-      const double weight = 1 / std::max(std::abs(residual) / kNoise, 0.3) / (kNoise * kNoise);
-      for (std::size_t k = 0; k < n; ++k) {
-        if (slopes[i][k] == 0) continue;
-        right[k] += weight * slopes[i][k] * residual;
-        for (std::size_t j = 0; j < n; ++j) normal[k][j] += weight * slopes[i][k] * slopes[i][j];
-      }
-    }
-    covariance = inverse(normal);
-    for (std::size_t k = 0; k < n; ++k) {
-      double change = 0;
-      for (std::size_t j = 0; j < n; ++j) change += covariance[k][j] * right[j];
-      // Figures stay positive: a step goes at most to a tenth of where it was.
-      fit.value[k] = std::max(fit.value[k] + change, 0.1 * fit.value[k]);
-    }
-  }
-  for (std::size_t k = 0; k < n; ++k) fit.error.push_back(std::sqrt(covariance[k][k]));
-  return fit;
+  return {regress(priors, measured, kNoise, kRounds, [&](const std::vector<double>& values) {
+    assign(machines, values);
+    std::vector<double> answers;
+    answers.reserve(rows.size());
+    for (const NcclMeasurement& row : rows) answers.push_back(answer(machines, row));
+    return answers;
+  })};
 }
 
 }  // namespace lockstep::clock

@@ -1,11 +1,8 @@
 // Where the figures of NCCL's collectives come from: few parameters, fitted to published measurements (nccl_all_reduce.csv).
 //
 // Each parameter is a figure of a machine file and means something: a base, a hop, a ramp, a rate. It has a prior, NCCL's own constant or
-// a data sheet's, and how far from it we would not be surprised. The fit takes the parameters that lie closest to the priors and to the
-// measurements, both in units of their deviations (Bayesian linear regression; Gelman et al., "Bayesian Data Analysis", chapter 14); a
-// measurement's deviation is 8 % of it, and rows further off than that count by their distance, not its square (Huber's weights), since
-// NCCL's choices leave steps in the measurements that no such model has. The measured rows are the model's own answers (collectives.h)
-// as far as they depend on a parameter: the fit has no formula of its own.
+// a data sheet's (regression.h); a measurement's deviation is 8 % of it. The fit has no formula of its own: it asks the model
+// (collectives.h).
 #pragma once
 
 #include <functional>
@@ -13,6 +10,7 @@
 #include <vector>
 
 #include "simulator/clock/machine_model.h"
+#include "simulator/clock/regression.h"
 
 namespace lockstep::clock {
 
@@ -35,8 +33,7 @@ struct NcclParameter {
 };
 const std::vector<NcclParameter>& nccl_parameters();
 
-struct NcclFit {
-  std::vector<double> value, error;  // by parameter: the fitted value and its standard error
+struct NcclFit : Regression {
   double modelled_us(const NcclMeasurement& row) const;
 };
 NcclFit fit_nccl(const std::function<bool(const NcclMeasurement&)>& used);

@@ -114,12 +114,22 @@ std::vector<int> read_rings(const Json& json, int gpus) {
   return rings;
 }
 
+// "like" names a known file, of which this one says what differs.
 Json complete(Json json) {
+  if (json.contains("like") && json["like"].is_string()) {
+    const std::string like = json["like"];
+    const Json* found = embedded(like);
+    if (found == nullptr) throw std::runtime_error("there is no machine \"" + like + "\" that it could be like");
+    Json all = complete(*found);
+    json.erase("like");
+    all.merge_patch(json);
+    json = std::move(all);
+  }
   if (json.contains("gpu") && json["gpu"].is_string()) {
     const std::string gpu = json["gpu"];
     const Json* found = embedded("gpu-" + gpu);
     if (found == nullptr) throw std::runtime_error("there is no GPU \"" + gpu + "\"");
-    json["gpu"] = *found;
+    json["gpu"] = complete(*found);
   }
   if (json.contains("nccl") && json["nccl"].is_string()) {
     const std::string nccl = json["nccl"];
@@ -127,7 +137,7 @@ Json complete(Json json) {
     if (found == nullptr) throw std::runtime_error("there is no \"nccl-" + nccl + "\"");
     json["nccl"] = *found;
   }
-  if (json.contains("bus")) json["nccl"]["bus"] = json["bus"];
+  if (json.contains("bus") && json.contains("nccl")) json["nccl"]["bus"] = json["bus"];
   return json;
 }
 
@@ -162,8 +172,11 @@ Machine parse(const Json& file, const std::string& name) {
   machine.sharing_loss = read.number("gpu.sharing_loss", 0);
   for (std::size_t k = 0; k < kKindNames.size(); ++k) {
     const std::string path = std::string("gpu.efficiency.") + kKindNames[k];
-    machine.efficiency[k] = {read.number(path + ".compute"), read.number(path + ".memory")};
+    const double plain = read.positive(path + ".compute");
+    machine.efficiency[k] = {{plain, read.number(path + ".tf32", plain), read.number(path + ".fp16", plain)},
+                             read.positive(path + ".memory")};
   }
+  machine.block_outputs = read.number("gpu.efficiency.convolution.block_outputs", 0);
   machine.launch_us = read.number("host.launch_us");
   machine.call_us = read.number("host.call_us");
   machine.host_copy_gb_s = read.positive("host.copy_gb_s");

@@ -17,9 +17,11 @@ inline constexpr std::array<const char*, 5> kKindNames = {"matmul", "convolution
 Kind kind_of_kernel(const std::string& name);
 
 enum class Arithmetic : int { fp32, tf32, fp16 };
+inline constexpr std::array<const char*, 3> kArithmeticNames = {"fp32", "tf32", "fp16"};
 
 struct Efficiency {
-  double compute = 1, memory = 1;  // of the peak
+  std::array<double, 3> compute = {1, 1, 1};  // of the peak, by Arithmetic
+  double memory = 1;
 };
 
 // NCCL's ways to move bytes: with a flag in each word (low latency, little bandwidth), in each line, or by chunks.
@@ -56,7 +58,9 @@ struct Machine {
   double kernel_us = 0;  // of each kernel, on the GPU: until it is under way, and its tail
   int copy_engines = 1;  // for each direction
   double sharing_loss = 0;
-  std::array<Efficiency, 5> efficiency{};                // by Kind
+  std::array<Efficiency, 5> efficiency{};  // by Kind
+  double block_outputs =
+      0;  // numbers that a block of a convolution's kernel computes: few blocks do not fill the last wave; 0: it is always full
   double launch_us = 0;                                  // of the host, for a kernel or a copy
   double call_us = 0;                                    // of the host, for what launches nothing: events
   double host_copy_gb_s = 0;                             // of a host thread
