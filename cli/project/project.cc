@@ -97,13 +97,13 @@ Command add_project(CLI::App& app) {
   auto chosen = std::make_shared<ProjectOptions>();
   ProjectOptions& options = *chosen;
   CLI::App* project = app.add_subcommand("project", "Project how a workload scales: step time on many GPUs, by the model clock");
-  project->add_option("workload", options.workload, "What to train: mnist, reuters or cats-vs-dogs (MobileNetV2, 224 x 224)")
-      ->check(one_of({"mnist", "reuters", "cats-vs-dogs"}));
+  project
+      ->add_option("workload", options.workload,
+                   "What to train: mnist, reuters, cats-vs-dogs (MobileNetV2, 224 x 224) or resnet50; or all-reduce")
+      ->check(one_of({"mnist", "reuters", "cats-vs-dogs", "resnet50", "all-reduce"}));
   add_machine_options(*project, options.machine, false);
   add_step_flags(*project, options.step);
-  project->add_option("--nodes", options.nodes, "Numbers of machines: 1..128 (doubling) or a list, 1,2,6")
-      ->capture_default_str()
-      ->check(node_list());
+  project->add_option("--nodes", options.nodes, "Numbers of machines: 1..128 (doubling) or a list, 1,2,6 [1..8]")->check(node_list());
   auto* weak = project->add_option("--batch-per-replica", options.batch_per_replica, "Samples of each GPU in a step (weak scaling)")
                    ->check(whole_number(1, 1 << 20));
   project->add_option("--global-batch", options.global_batch, "Samples of all GPUs in a step (strong scaling)")
@@ -115,11 +115,22 @@ Command add_project(CLI::App& app) {
   project->add_option("--slow-gpu", options.slow_gpu, "A straggler: 17:1.3 makes GPU 17 take 1.3 times as long")
       ->check(CLI::Validator([](std::string& text) { return straggler(text).problem; }, ""));
   project->add_option("--svg", options.svg, "Write the plot to this file")->check(file_to_write({".svg"}));
+  project->add_option("--ranks", options.ranks, "Of all-reduce: its ranks [all GPUs]")->check(whole_number(2, 65536));
+  project->add_option("--bytes", options.bytes, "Of all-reduce: the bytes of a rank's input")
+      ->check(whole_number(1, std::int64_t{1} << 40));
+  project->add_option("--precision", options.precision, "Of resnet50: of convolutions and matrix products")
+      ->capture_default_str()
+      ->check(one_of({"fp32", "tf32", "amp"}));
+  project->add_flag("--inference", options.inference, "Of resnet50: forward only");
   project->add_flag("--json", options.json, "Print JSON instead of a table");
-  project->add_flag("--validate", options.validate, "Compare the model with published measurements");
+  project->add_flag("--validate", options.validate,
+                    "Compare the model with published measurements; exit code 1 where it is further off than stated");
+  project->add_flag("--fit", options.fit, "Fit the figures of NCCL's collectives to published measurements again, and print them");
   project->footer(
       "Examples:\n  lockstep project cats-vs-dogs --machine h100x8 --nodes 1..128\n  lockstep project mnist --machine 4xt4 --nodes 1 "
-      "--overlap off\n  lockstep project mnist --machine a100x8 --global-batch 4096 --nodes 1..64\n  lockstep project --validate");
+      "--overlap off\n  lockstep project mnist --machine a100x8 --global-batch 4096 --nodes 1..64\n  lockstep project all-reduce --machine "
+      "a100x8 --nodes 2 --ranks 16 --bytes 1048576\n  lockstep project resnet50 --machine v100x8 --gpus 4 --batch-per-replica 96 "
+      "--precision amp\n  lockstep project --validate");
   return {project, [chosen] { return cli::project(*chosen); }};
 }
 

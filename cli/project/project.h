@@ -15,7 +15,7 @@ struct ProjectOptions {
   std::string workload = "cats-vs-dogs";
   MachineOptions machine;
   StepFlags step;
-  std::string nodes = "1..8";          // "1..128" doubles, "1,3,5" lists
+  std::string nodes;                   // "1..128" doubles, "1,3,5" lists; empty: 1..8
   std::int64_t batch_per_replica = 0;  // 0: the workload's own
   int gpus = 0;                        // of a node, in place of the machine's
   int logical = 0;                     // GPU 0 is split into this many
@@ -24,7 +24,11 @@ struct ProjectOptions {
   std::string slow_gpu;                // "17:1.3": this GPU takes 1.3 times as long
   std::string svg;
   bool json = false;
-  bool validate = false;
+  bool validate = false, fit = false;
+  std::string precision = "fp32";  // of project resnet50
+  bool inference = false;
+  int ranks = 0;           // of project all-reduce; 0: all GPUs
+  std::int64_t bytes = 0;  // of one rank's input
 };
 
 // One row of the table: a number of nodes.
@@ -56,7 +60,10 @@ std::string json_of(const Projection& projection);
 std::string svg_of(const Projection& projection);
 std::vector<int> parse_nodes(const std::string& text);  // an Error where it is not a list of nodes
 
-int project(const ProjectOptions& options);  // on the virtual GPU; an Error in a build for real ones
-int validate_model(bool json);               // compares the model with published measurements
+int project(const ProjectOptions& options);             // on the virtual GPU; an Error in a build for real ones
+int project_all_reduce(const ProjectOptions& options);  // one all-reduce, without a workload
+int project_resnet50(const ProjectOptions& options);    // ResNet-50 as published throughputs are measured
+int validate_model(const ProjectOptions& options);      // compares the model with published measurements; 1 where a bound is exceeded
+int fit_collectives(bool json);                         // fits the figures of NCCL's collectives again
 
 }  // namespace lockstep::cli

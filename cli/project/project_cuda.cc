@@ -14,6 +14,5 @@ int refuse() {
 }  // namespace
 
 int project(const ProjectOptions& /*options*/) { return refuse(); }
-int validate_model(bool /*json*/) { return refuse(); }
 
 }  // namespace lockstep::cli

@@ -7,16 +7,32 @@
 #include <fstream>
 #include <map>
 
+#include "cli/command.h"
+#include "cli/project/allowed_algorithms.h"
 #include "cli/project/recorded_step.h"
 
 namespace lockstep::cli {
 
 namespace {
 
+void check_use_of_options(const ProjectOptions& options) {
+  if (options.workload != "resnet50" && (options.inference || options.precision != "fp32"))
+    throw UsageError("--precision and --inference are of project resnet50; the other workloads train in fp32. Fix: leave them out");
+  if (options.workload != "all-reduce") {
+    if (options.ranks > 0 || options.bytes > 0)
+      throw UsageError("--ranks and --bytes are of project all-reduce. Fix: lockstep project all-reduce --bytes 1048576");
+    return;
+  }
+  if (options.bytes == 0) throw UsageError("project all-reduce needs a number of bytes. Fix: --bytes 1048576");
+  if (options.batch_per_replica > 0 || options.global_batch > 0 || options.logical > 0 || !options.slow_gpu.empty() || !options.svg.empty())
+    throw UsageError(
+        "project all-reduce has no step, so it has no batch, logical or slow GPUs and no picture. Fix: leave these options out");
+}
+
 clock::Recording::Plan plan_of(const ProjectOptions& options, int nodes, int gpus_per_node) {
   clock::Recording::Plan plan;
   plan.nodes = nodes;
-  if (!options.algorithm.empty()) plan.allowed = {options.algorithm == "ring", options.algorithm == "tree", options.algorithm == "switch"};
+  plan.allowed = allowed_algorithms(options.algorithm);
   if (options.slow_gpu.empty()) return plan;
   const Straggler slow = straggler(options.slow_gpu);
   plan.slow_node = slow.gpu / gpus_per_node;
@@ -69,9 +85,18 @@ std::string title_of(const ProjectOptions& options, const Workload& workload, co
 
 }  // namespace
 
+clock::Allowed allowed_algorithms(const std::string& name) {
+  if (name.empty()) return {};
+  return {name == "ring", name == "tree", name == "switch"};
+}
+
 int project(const ProjectOptions& options) {
-  if (options.validate) return validate_model(options.json);
-  const std::vector<int> nodes = parse_nodes(options.nodes);
+  if (options.validate) return validate_model(options);
+  if (options.fit) return fit_collectives(options.json);
+  check_use_of_options(options);
+  if (options.workload == "all-reduce") return project_all_reduce(options);
+  if (options.workload == "resnet50") return project_resnet50(options);
+  const std::vector<int> nodes = parse_nodes(options.nodes.empty() ? "1..8" : options.nodes);
   use_machine(options.machine);
   if (options.machine.machine.empty()) setenv("LOCKSTEP_SIM_MACHINE", "h100x8", 0);
   if (options.gpus > 0) setenv("LOCKSTEP_SIM_GPUS", std::to_string(options.gpus).c_str(), 1);

@@ -42,7 +42,8 @@ Hardware::Hardware(const Machine& machine, Timeline& timeline, int devices, std:
 Task Hardware::kernel(int device, Kind kind, Arithmetic arithmetic, double flops, double bytes) const {
   const Card& here = card(device);
   const Efficiency& efficiency = machine_.efficiency[static_cast<std::size_t>(kind)];
-  const double compute = at_rate(flops, machine_.peak_tflops[static_cast<std::size_t>(arithmetic)] * 1e12 * efficiency.compute);
+  const double compute = at_rate(
+      flops, machine_.peak_tflops[static_cast<std::size_t>(arithmetic)] * 1e12 * efficiency.compute[static_cast<std::size_t>(arithmetic)]);
   const double memory = at_rate(bytes, machine_.memory_gb_s * 1e9 * efficiency.memory);
   Task task;
   task.fixed = from_us(machine_.kernel_us * here.slowdown);

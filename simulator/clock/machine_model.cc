@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "embedded_machines.h"
+#include "simulator/clock/nvlink_rings.h"
 
 namespace lockstep::clock {
 
@@ -36,8 +37,12 @@ class Reader {
   double number(const std::string& path) const {
     const auto value = optional(path);
     if (!value) throw std::runtime_error("\"" + path + "\" is missing");
-    if (*value < 0) throw std::runtime_error("\"" + path + "\" is negative");
     return *value;
+  }
+  double positive(const std::string& path) const {
+    const double value = number(path);
+    if (value == 0) throw std::runtime_error("\"" + path + "\" is 0");
+    return value;
   }
   double number(const std::string& path, double otherwise) const { return optional(path).value_or(otherwise); }
   int whole(const std::string& path) const { return static_cast<int>(number(path)); }
@@ -62,7 +67,9 @@ class Reader {
     if (found != nullptr && found->is_object() && found->contains("value")) found = &found->at("value");
     if (found == nullptr) return std::nullopt;
     if (!found->is_number()) throw std::runtime_error("\"" + path + "\" is not a number");
-    return found->get<double>();
+    const auto value = found->get<double>();
+    if (value < 0) throw std::runtime_error("\"" + path + "\" is negative");
+    return value;
   }
   const Json& root_;
 };
@@ -70,20 +77,59 @@ class Reader {
 Link read_link(const Reader& file, const std::string& path) {
   Link link;
   link.alpha_us = file.number(path + ".alpha_us");
-  link.gb_s = file.number(path + ".gb_s");
+  link.gb_s = file.positive(path + ".gb_s");
   link.shares_host_link = file.number(path + ".shares_host_link", 0) != 0;
   for (std::size_t p = 0; p < kProtocolNames.size(); ++p) {
     link.nccl_alpha_us[p] = file.number(path + ".nccl_alpha_us." + kProtocolNames[p], link.alpha_us);
   }
+  link.nccl_ramp_us = file.number(path + ".nccl_ramp_us", 0);
   return link;
 }
 
+// "nvlinks" of "links.peer": how many lead from each GPU to each other one.
+std::vector<int> read_rings(const Json& json, int gpus) {
+  const auto size = static_cast<std::size_t>(gpus);
+  const auto refuse = [&] {
+    throw std::runtime_error("\"links.peer.nvlinks\" is not a symmetric table of " + std::to_string(gpus) + " x " + std::to_string(gpus) +
+                             " numbers of links");
+  };
+  const Json& value = json.is_object() && json.contains("value") ? json["value"] : json;
+  if (!value.is_array() || value.size() != size || size > 8) refuse();
+  LinkCounts links;
+  for (const Json& row : value) {
+    if (!row.is_array() || row.size() != size) refuse();
+    auto& counts = links.emplace_back();
+    for (const Json& count : row) {
+      if (!count.is_number_unsigned() || count.get<unsigned>() > 64) refuse();
+      counts.push_back(count.get<int>());
+    }
+  }
+  for (std::size_t a = 0; a < size; ++a) {
+    for (std::size_t b = 0; b < size; ++b) {
+      if (links[a][b] != links[b][a] || (a == b && links[a][b] != 0)) refuse();
+    }
+  }
+  std::vector<int> rings;
+  for (int ranks = 0; ranks <= gpus; ++ranks) rings.push_back(nvlink_rings(links, ranks));
+  return rings;
+}
+
+// "like" names a known file, of which this one says what differs.
 Json complete(Json json) {
+  if (json.contains("like") && json["like"].is_string()) {
+    const std::string like = json["like"];
+    const Json* found = embedded(like);
+    if (found == nullptr) throw std::runtime_error("there is no machine \"" + like + "\" that it could be like");
+    Json all = complete(*found);
+    json.erase("like");
+    all.merge_patch(json);
+    json = std::move(all);
+  }
   if (json.contains("gpu") && json["gpu"].is_string()) {
     const std::string gpu = json["gpu"];
     const Json* found = embedded("gpu-" + gpu);
     if (found == nullptr) throw std::runtime_error("there is no GPU \"" + gpu + "\"");
-    json["gpu"] = *found;
+    json["gpu"] = complete(*found);
   }
   if (json.contains("nccl") && json["nccl"].is_string()) {
     const std::string nccl = json["nccl"];
@@ -91,7 +137,7 @@ Json complete(Json json) {
     if (found == nullptr) throw std::runtime_error("there is no \"nccl-" + nccl + "\"");
     json["nccl"] = *found;
   }
-  if (json.contains("bus")) json["nccl"]["bus"] = json["bus"];
+  if (json.contains("bus") && json.contains("nccl")) json["nccl"]["bus"] = json["bus"];
   return json;
 }
 
@@ -118,19 +164,22 @@ Machine parse(const Json& file, const std::string& name) {
   machine.l2_bytes = read.whole("gpu.l2_mib") * static_cast<int>(kMiB);
   machine.memory_bus_bits = read.whole("gpu.memory_bus_bits");
 
-  const double fp32 = read.number("gpu.peak_tflops.fp32");
+  const double fp32 = read.positive("gpu.peak_tflops.fp32");
   machine.peak_tflops = {fp32, read.number("gpu.peak_tflops.tf32", fp32), read.number("gpu.peak_tflops.fp16", fp32)};
-  machine.memory_gb_s = read.number("gpu.memory_gb_s");
+  machine.memory_gb_s = read.positive("gpu.memory_gb_s");
   machine.kernel_us = read.number("gpu.kernel_us");
   machine.copy_engines = read.whole("gpu.copy_engines");
   machine.sharing_loss = read.number("gpu.sharing_loss", 0);
   for (std::size_t k = 0; k < kKindNames.size(); ++k) {
     const std::string path = std::string("gpu.efficiency.") + kKindNames[k];
-    machine.efficiency[k] = {read.number(path + ".compute"), read.number(path + ".memory")};
+    const double plain = read.positive(path + ".compute");
+    machine.efficiency[k] = {{plain, read.number(path + ".tf32", plain), read.number(path + ".fp16", plain)},
+                             read.positive(path + ".memory")};
   }
+  machine.block_outputs = read.number("gpu.efficiency.convolution.block_outputs", 0);
   machine.launch_us = read.number("host.launch_us");
   machine.call_us = read.number("host.call_us");
-  machine.host_copy_gb_s = read.number("host.copy_gb_s");
+  machine.host_copy_gb_s = read.positive("host.copy_gb_s");
   machine.host_copies_gb_s = read.number("host.all_copies_gb_s", 0);
   machine.host_link = read_link(read, "links.host");
   machine.peer_link = machine.gpus_per_node > 1 ? read_link(read, "links.peer") : machine.host_link;
@@ -139,11 +188,18 @@ Machine parse(const Json& file, const std::string& name) {
     machine.nccl_base_us[p] = read.number(std::string("nccl.base_us.") + kProtocolNames[p]);
     machine.nccl_bandwidth[p] = read.number(std::string("nccl.bandwidth.") + kProtocolNames[p]);
   }
+  const auto ll128 = static_cast<std::size_t>(Protocol::ll128);
+  machine.nccl_bandwidth[ll128] = read.number("nccl.bus.ll128_part", machine.nccl_bandwidth[ll128]);
+  machine.nccl_ramp_bytes = read.number("nccl.ramp_kib", 32) * static_cast<double>(kKiB);
   machine.nccl_compute_share = read.number("nccl.compute_share");
   machine.ring_gb_s = read.number("nccl.bus.ring_gb_s", machine.peer_link.gb_s);
   machine.tree_gb_s = read.number("nccl.bus.tree_gb_s", machine.ring_gb_s);
   machine.switch_gb_s = read.number("nccl.bus.switch_gb_s", 0);
   machine.switch_base_us = read.number("nccl.bus.switch_base_us", 0);
+  machine.nccl_network_gb_s = read.number("nccl.bus.network_gb_s", 0);
+  machine.nccl_pass_gb_s = read.number("nccl.bus.pass_gb_s", 0);
+  if (machine.gpus_per_node > 1 && json["links"]["peer"].contains("nvlinks"))
+    machine.nvlink_rings = read_rings(json["links"]["peer"]["nvlinks"], machine.gpus_per_node);
   return machine;
 }
 
@@ -153,7 +209,7 @@ void collect(const Json& json, const std::string& path, std::map<std::string, Fi
   if (json.is_number()) figures[path] = {json.get<double>(), ""};
   if (!json.is_object()) return;
   if (json.contains("value")) {
-    figures[path] = {json["value"].get<double>(), json.value("source", "")};
+    figures[path] = {json["value"].is_number() ? json["value"].get<double>() : 0, json.value("source", "")};
     return;
   }
   for (const auto& [key, value] : json.items()) collect(value, path.empty() ? key : path + "." + key, figures);

@@ -17,9 +17,11 @@ inline constexpr std::array<const char*, 5> kKindNames = {"matmul", "convolution
 Kind kind_of_kernel(const std::string& name);
 
 enum class Arithmetic : int { fp32, tf32, fp16 };
+inline constexpr std::array<const char*, 3> kArithmeticNames = {"fp32", "tf32", "fp16"};
 
 struct Efficiency {
-  double compute = 1, memory = 1;  // of the peak
+  std::array<double, 3> compute = {1, 1, 1};  // of the peak, by Arithmetic
+  double memory = 1;
 };
 
 // NCCL's ways to move bytes: with a flag in each word (low latency, little bandwidth), in each line, or by chunks.
@@ -30,6 +32,7 @@ struct Link {
   double alpha_us = 0;                    // a copy's
   double gb_s = 0;                        // in each direction
   std::array<double, 3> nccl_alpha_us{};  // a hop's, by protocol
+  double nccl_ramp_us = 0;                // what filling the pipelines of all channels costs a large message (collectives.h)
   bool shares_host_link = false;          // of a link between GPUs: over the lanes that lead to the host
 };
 
@@ -55,7 +58,9 @@ struct Machine {
   double kernel_us = 0;  // of each kernel, on the GPU: until it is under way, and its tail
   int copy_engines = 1;  // for each direction
   double sharing_loss = 0;
-  std::array<Efficiency, 5> efficiency{};                // by Kind
+  std::array<Efficiency, 5> efficiency{};  // by Kind
+  double block_outputs =
+      0;  // numbers that a block of a convolution's kernel computes: few blocks do not fill the last wave; 0: it is always full
   double launch_us = 0;                                  // of the host, for a kernel or a copy
   double call_us = 0;                                    // of the host, for what launches nothing: events
   double host_copy_gb_s = 0;                             // of a host thread
@@ -65,6 +70,11 @@ struct Machine {
   std::array<double, 3> nccl_bandwidth{};                // by protocol: a part of the bus bandwidth; 0: not used there
   double ring_gb_s = 0, tree_gb_s = 0, switch_gb_s = 0;  // bus bandwidth within a node; 0: there is no such algorithm
   double switch_base_us = 0;
+  std::vector<int>
+      nvlink_rings;  // by ranks: ring_gb_s and tree_gb_s are of one ring, and there are so many; empty: a switch, one ring for any ranks
+  double nccl_network_gb_s = 0;   // the most that NCCL's channels carry between nodes; 0: what the network does
+  double nccl_pass_gb_s = 0;      // of a rank's pass over its own data, beside what it sends; 0: it costs nothing
+  double nccl_ramp_bytes = 0;     // the part of a rank at which half of nccl_ramp_us is spent
   double nccl_compute_share = 0;  // of the multiprocessors, while a collective runs
 
   int nodes() const { return gpus_per_node > 0 ? (gpus + gpus_per_node - 1) / gpus_per_node : 1; }

@@ -13,7 +13,7 @@
 namespace lockstep::clock {
 namespace {
 
-const char* const kMachines[] = {"cpu", "t4", "4xt4", "a100x8", "h100x8", "2xh100-pcie"};
+const char* const kMachines[] = {"cpu", "t4", "4xt4", "a100x8", "h100x8", "2xh100-pcie", "v100x8", "a100-80gb-x8"};
 
 TEST(Machines, AllAreCompleteAndEveryFigureHasASource) {
   for (const char* name : kMachines) {
@@ -82,6 +82,44 @@ TEST_F(OwnFile, AMissingFigureIsNamed) {
   EXPECT_NE(problem.find("t5"), std::string::npos) << problem;
 }
 
+TEST_F(OwnFile, AFigureThatCannotBeIsNamed) {
+  const auto refusal = [&](const std::string& peer, const std::string& more = "") {
+    std::string problem;
+    EXPECT_FALSE(find_machine(
+        write(
+            R"({"gpus": 2, "gpu": "t4", "nccl": "pcie", "host": {"launch_us": 4, "call_us": 1, "copy_gb_s": 5}, "links": {"host": {"alpha_us": 8, "gb_s": 12}, "peer": )" +
+            peer + "}" + more + "}"),
+        &problem));
+    return problem;
+  };
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": -10})"), "not a machine: \"links.peer.gb_s\" is negative");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 0})"), "not a machine: \"links.peer.gb_s\" is 0");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": "fast"})"), "not a machine: \"links.peer.gb_s\" is not a number");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9})"), "not a machine: \"links.peer.gb_s\" is missing");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10, "nccl_ramp_us": -1})"), "not a machine: \"links.peer.nccl_ramp_us\" is negative");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10})", R"(, "bus": {"pass_gb_s": -1})"),
+            "not a machine: \"nccl.bus.pass_gb_s\" is negative");
+  for (const char* links : {"3", "[[0, 1]]", "[[0, 1], [2, 0]]", "[[1, 1], [1, 0]]", R"([[0, "x"], [1, 0]])", "[[0, -1], [-1, 0]]"})
+    EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10, "nvlinks": )" + std::string(links) + "}"),
+              "not a machine: \"links.peer.nvlinks\" is not a symmetric table of 2 x 2 numbers of links")
+        << links;
+}
+
+TEST_F(OwnFile, MayBeLikeAKnownMachine) {
+  std::string problem;
+  const auto machine = find_machine(write(R"({"like": "a100x8", "gpus": 4, "gpu": "a100-80gb", "host": {"launch_us": 2}})"), &problem);
+  ASSERT_TRUE(machine) << problem;
+  const Machine known = *find_machine("a100x8");
+  EXPECT_EQ(machine->gpus, 4);
+  EXPECT_EQ(machine->launch_us, 2);
+  EXPECT_EQ(machine->call_us, known.call_us);
+  EXPECT_EQ(machine->nccl_base_us, known.nccl_base_us);
+  EXPECT_GT(machine->memory_gb_s, known.memory_gb_s);
+  EXPECT_EQ(machine->multiprocessors, known.multiprocessors);
+  EXPECT_FALSE(find_machine(write(R"({"like": "a100x9"})"), &problem));
+  EXPECT_EQ(problem, "not a machine: there is no machine \"a100x9\" that it could be like");
+}
+
 TEST(Roofline, AKernelIsBoundByWhatTakesLonger) {
   const Machine machine = *find_machine("t4");
   Timeline timeline;
@@ -91,7 +129,7 @@ TEST(Roofline, AKernelIsBoundByWhatTakesLonger) {
   EXPECT_NEAR(copy.body, 1e9 / (machine.memory_gb_s * 1e9 * streaming.memory) * kPicoseconds, 1);
   const Efficiency& product = machine.efficiency[static_cast<std::size_t>(Kind::matmul)];
   const Task matmul = hardware.kernel(0, Kind::matmul, Arithmetic::fp32, 1e12, 1e6);
-  EXPECT_NEAR(matmul.body, 1e12 / (machine.peak_tflops[0] * 1e12 * product.compute) * kPicoseconds, 1);
+  EXPECT_NEAR(matmul.body, 1e12 / (machine.peak_tflops[0] * 1e12 * product.compute[0]) * kPicoseconds, 1);
   EXPECT_EQ(matmul.demands[0].share, 1);
   EXPECT_LT(matmul.demands[1].share, 0.1);
   EXPECT_LT(hardware.kernel(0, Kind::matmul, Arithmetic::fp16, 1e12, 1e6).body, matmul.body);
