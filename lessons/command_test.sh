@@ -27,7 +27,12 @@ expect 0 'Try it once first'
 lesson 1
 expect 1 "$work/01-replicate.h (new)" 'FAIL' 'Hint 1 of 4:' 'lockstep lesson 1 --hint'
 cmp "$work/01-replicate.h" "$lessons/01-replicate/exercise.h"
+hints_of() { python3 -c 'import json, sys; print(json.load(sys.stdin)["lessons"][0]["hints"])' <<<"$output"; }
+lesson --all --json
+[[ $(hints_of) == 0 ]] || { echo "a hint that follows a failure by itself must not count as asked for: $(hints_of)"; failed=1; }
 for hint in 2 3 4; do lesson 1 --hint; expect 0 "Hint $hint of 4:"; done
+lesson --all --json
+[[ $(hints_of) == 3 ]] || { echo "three hints were asked for, but $(hints_of) counted"; failed=1; }
 lesson 1 --hint
 expect 0 'There are no more hints' 'solution.h'
 lesson
@@ -44,7 +49,39 @@ expect 0 'Lessons: 1 of' '1 Replicate done'
 lesson 1 --reset
 expect 0 'your old file is'
 cmp "$work/01-replicate.h" "$lessons/01-replicate/exercise.h"
-[[ -s $work/01-replicate.h.before-reset ]] || { echo 'a reset must keep the old file'; failed=1; }
+cmp "$work/01-replicate.h.before-reset" "$lessons/01-replicate/solution.h" || { echo 'a reset must keep the old file'; failed=1; }
+lesson 1 --reset
+expect 0 'is the exercise already'
+cmp "$work/01-replicate.h.before-reset" "$lessons/01-replicate/solution.h" || { echo 'a second reset must keep the saved file'; failed=1; }
+echo '// another try' >>"$work/01-replicate.h"
+lesson 1 --reset
+expect 0 'before-reset-2'
+cmp "$work/01-replicate.h.before-reset" "$lessons/01-replicate/solution.h" || { echo 'a reset must not overwrite saved work'; failed=1; }
+grep -q 'another try' "$work/01-replicate.h.before-reset-2" || { echo 'each reset must keep its old file'; failed=1; }
+
+# A file that is gone is not begun, whatever was done before.
+"$lockstep" lesson 2 --solution >"$work/02-shard.h"
+lesson 2
+expect 0 'Well done'
+rm "$work/02-shard.h"
+lesson
+expect 0 'Lessons: 0 of'
+lesson 2 --hint
+expect 0 'Try it once first'
+
+# A reader that stops early changes nothing in what is recorded.
+cp "$lessons/01-replicate/exercise.h" "$work/01-replicate.h"
+{ "$lockstep" lesson 1 || true; } 2>/dev/null | head -n 3 >/dev/null
+lesson
+expect 0 '1 Replicate 3 of 8 tests pass'
+
+# Only tests that have reported their end count.
+sed 's/return true;  \/\/ Your code\./std::exit(0);/; s/\/\/ Your code\./std::exit(0);/' "$lessons/01-replicate/exercise.h" >"$work/leaves.h"
+lesson 1 --file "$work/leaves.h"
+expect 1 'The program ended in the test "Every replica gets the weights of replica 0" with the exit code 0' 'exit'
+[[ $output != *'Well done'* ]] || { echo 'a program that leaves early is not done'; failed=1; }
+lesson 1 --file "$work/leaves.h" --json
+expect 1 '"state": "crashes"' '"passed": 0' '"tests": 8'
 
 echo '#pragma once
 #include "given.h"

@@ -88,6 +88,7 @@ void show_hint(const Lesson& lesson, LessonWork& work, bool next) {
     return;
   }
   seen = next ? seen + 1 : std::max(seen, 1);
+  progress.asked += next;  // the first one comes with the failure
   const int which = next ? seen : 1;
   fmt::print("{}\n", wrapped(fmt::format("Hint {} of {}: {}", which, most, hints[static_cast<std::size_t>(which - 1)]), kColumns));
 }
@@ -98,9 +99,14 @@ fs::path begin_work(const Lesson& lesson, const LessonWork& work, bool reset, bo
   std::error_code problem;
   fs::create_directories(work.folder(), problem);
   if (fs::exists(file) && !reset) return file;
+  if (fs::exists(file) && read_text(file) == read_text(lesson.folder / "exercise.h")) {
+    fmt::print("{} is the exercise already; there is nothing to reset.\n", shown(file));
+    return file;
+  }
   fs::path kept;
   if (fs::exists(file)) {
     kept = file.string() + ".before-reset";
+    for (int copy = 2; fs::exists(kept); ++copy) kept = fmt::format("{}.before-reset-{}", file.string(), copy);
     fs::rename(file, kept, problem);
   }
   fs::copy_file(lesson.folder / "exercise.h", file, fs::copy_options::overwrite_existing, problem);
@@ -129,12 +135,15 @@ LessonTrial try_and_print(const LessonManifest& manifest, const std::vector<Less
                           LessonWork* work) {
   fmt::print("\nLesson {}: {}\n\n", lesson.number, lesson.title);
   const LessonTrial trial = try_lesson(manifest, lesson, file, false);
+  if (work != nullptr) {
+    remember(work->progress(lesson), trial);
+    work->save();  // before more is printed: the reader of a pipe may have gone
+  }
   if (trial.ending == Ending::not_compiled)
     fmt::print("{} does not compile yet. The compiler's first errors:\n\n{}", shown(file), trial.message);
   else if (trial.ending == Ending::crashed || trial.ending == Ending::timed_out)
     fmt::print("\n{}\n", trial.message);
   if (work == nullptr) return trial;
-  remember(work->progress(lesson), trial);
   if (trial.ending == Ending::passed) {
     fmt::print("{}", paint("Well done. ", 32));
     const bool more = lesson.number < lessons.back().number;
@@ -152,9 +161,7 @@ LessonTrial try_and_print(const LessonManifest& manifest, const std::vector<Less
 }
 
 Json as_json(const Lesson& lesson, const LessonTrial* trial, const LessonProgress& progress) {
-  int hints = 0;
-  for (const auto& [part, seen] : progress.hints) hints += seen;
-  Json json = {{"lesson", lesson.number}, {"name", lesson.name}, {"title", lesson.title}, {"hints", hints}};
+  Json json = {{"lesson", lesson.number}, {"name", lesson.name}, {"title", lesson.title}, {"hints", progress.asked}};
   if (trial == nullptr) {
     json["state"] = "not begun";
     return json;

@@ -55,21 +55,27 @@ bool newer_than(const fs::path& folder, const fs::file_time_type& time) {
   return false;
 }
 
-void read_results(const fs::path& path, LessonTrial& trial) {
+// Whether the program has come to its end, after all tests.
+bool read_results(const fs::path& path, LessonTrial& trial) {
   std::ifstream file(path);
+  bool complete = false;
   for (std::string line; std::getline(file, line);) {
     std::vector<std::string> fields;
     std::istringstream cells(line);
     for (std::string cell; std::getline(cells, cell, '\t');) fields.push_back(cell);
     fields.resize(4);
     std::replace(fields[3].begin(), fields[3].end(), '\x1f', '\n');
-    if (fields[0] == "start") {
-      trial.tests.push_back({fields[1], fields[2], "the program ended before this test did", false});
-    } else if (!trial.tests.empty()) {
-      trial.tests.back().passed = fields[0] == "pass";
-      trial.tests.back().message = fields[3];
+    if (fields[0] == "plan") trial.tests.push_back({fields[1], fields[2], "not reached", false, false});
+    if (fields[0] == "complete") complete = true;
+    for (LessonTrial::Test& test : trial.tests) {
+      if (test.part != fields[1] || test.name != fields[2]) continue;
+      if (fields[0] == "start") test.started = true;
+      if (fields[0] == "start") test.message = "the program ended before this test did";
+      if (fields[0] == "pass" || fields[0] == "fail") test.message = fields[3];
+      test.passed = fields[0] == "pass";
     }
   }
+  return complete;
 }
 
 // The test's message has the virtual GPU's lines on stderr in full; the other lines are the learner's own.
@@ -82,9 +88,19 @@ void print_learners_errors(const std::string& errors) {
   }
 }
 
+std::string in_test(const LessonTrial& trial) {
+  const LessonTrial::Test* const last = trial.last_started();
+  return last == nullptr ? "" : " in the test \"" + last->name + "\"";
+}
+
 std::string crash_message(int status, const LessonTrial& trial) {
-  const std::string where = trial.tests.empty() ? "" : " in the test \"" + trial.tests.back().name + "\"";
-  if (!WIFSIGNALED(status)) return fmt::format("The program ended{} with the code {}.", where, WEXITSTATUS(status));
+  const std::string where = in_test(trial);
+  if (!WIFSIGNALED(status)) {
+    return fmt::format(
+        "The program ended{} with the exit code {}, before all tests were done. Does your code call exit()? Return from your function "
+        "instead.",
+        where, WEXITSTATUS(status));
+  }
   switch (WTERMSIG(status)) {
     case SIGSEGV:
       return "The program accessed an invalid address (a segmentation fault)" + where +
@@ -102,6 +118,12 @@ std::string crash_message(int status, const LessonTrial& trial) {
 
 int LessonTrial::passed() const {
   return static_cast<int>(std::count_if(tests.begin(), tests.end(), [](const Test& test) { return test.passed; }));
+}
+
+const LessonTrial::Test* LessonTrial::last_started() const {
+  const Test* last = nullptr;
+  for (const Test& test : tests) last = test.started ? &test : last;
+  return last;
 }
 
 const LessonTrial::Test* LessonTrial::first_failure() const {
@@ -170,17 +192,17 @@ LessonTrial try_lesson(const LessonManifest& manifest, const Lesson& lesson, con
 
   const ChildResult ended = run_child({program}, {quiet ? "/dev/null" : "", log, {{"LOCKSTEP_LESSON_RESULTS", results}}, kMostSeconds});
   trial.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  read_results(results, trial);
+  const bool complete = read_results(results, trial);
   const std::string errors = read_text(log);
   if (ended.timed_out) {
     trial.ending = LessonTrial::Ending::timed_out;
     trial.message = fmt::format("The program was still running after {} seconds and was stopped{}. Does a loop in your code ever end?",
-                                kMostSeconds, trial.tests.empty() ? "" : ", in the test \"" + trial.tests.back().name + "\"");
-  } else if (WIFSIGNALED(ended.status) || WEXITSTATUS(ended.status) > 1) {
+                                kMostSeconds, in_test(trial));
+  } else if (WIFSIGNALED(ended.status) || WEXITSTATUS(ended.status) > 1 || !complete) {
     trial.ending = LessonTrial::Ending::crashed;
     trial.message = crash_message(ended.status, trial) + (errors.empty() ? "" : "\n" + head(errors, 12));
   } else {
-    trial.ending = ended.status == 0 ? LessonTrial::Ending::passed : LessonTrial::Ending::failed;
+    trial.ending = ended.status == 0 && trial.first_failure() == nullptr ? LessonTrial::Ending::passed : LessonTrial::Ending::failed;
     if (!quiet) print_learners_errors(errors);
   }
   return trial;

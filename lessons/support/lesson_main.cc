@@ -1,13 +1,14 @@
 // The main function of every lesson's program: test names become sentences, failures become paragraphs, and a report of check mode
 // becomes a failure of the test that was running. The first failure is shown in full, the others by name.
 //
-// LOCKSTEP_LESSON_RESULTS names a file for `lockstep lesson`, one line for each event: start, pass or fail, the test's name and the
-// message.
+// LOCKSTEP_LESSON_RESULTS names a file for `lockstep lesson`. It has a line for every test (plan), then one for each event: start, pass or
+// fail, the test's name and the message; and `complete` after the last test.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cctype>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 
@@ -85,14 +86,33 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// A reader that has gone (`| head`) does not end the program: its results are still wanted.
+template <typename... Values>
+void say(fmt::format_string<Values...> text, Values&&... values) {
+  const std::string line = fmt::format(text, std::forward<Values>(values)...);
+  std::fflush(stdout);  // what the learner has printed
+  for (std::size_t at = 0; at < line.size();) {
+    const ssize_t count = ::write(STDOUT_FILENO, line.data() + at, line.size() - at);
+    if (count <= 0) return;
+    at += static_cast<std::size_t>(count);
+  }
+}
+
 class Reporter : public testing::EmptyTestEventListener {
  public:
   Reporter() : color_(isatty(1) != 0) {
     if (const char* path = std::getenv("LOCKSTEP_LESSON_RESULTS")) results_.open(path);
   }
 
+  void OnTestProgramStart(const testing::UnitTest& all) override {
+    for (int p = 0; p < all.total_test_suite_count(); ++p) {
+      const testing::TestSuite& part = *all.GetTestSuite(p);
+      for (int t = 0; t < part.total_test_count(); ++t) note("plan", *part.GetTestInfo(t), "");
+    }
+  }
+
   void OnTestSuiteStart(const testing::TestSuite& part) override {
-    if (testing::UnitTest::GetInstance()->test_suite_to_run_count() > 1) fmt::print("  {}\n", sentence(part.name()));
+    if (testing::UnitTest::GetInstance()->test_suite_to_run_count() > 1) say("  {}\n", sentence(part.name()));
   }
 
   void OnTestStart(const testing::TestInfo& test) override {
@@ -115,19 +135,18 @@ class Reporter : public testing::EmptyTestEventListener {
   void OnTestEnd(const testing::TestInfo& test) override {
     const bool good = failures_.empty();
     note(good ? "pass" : "fail", test, good ? "" : failures_.front());
-    fmt::print("  {}  {}\n", good ? paint("ok  ", 32) : paint("FAIL", 31), sentence(test.name()));
+    say("  {}  {}\n", good ? paint("ok  ", 32) : paint("FAIL", 31), sentence(test.name()));
     passed_ += good;
     if (!good && !shown_) {
       shown_ = true;
-      for (std::size_t i = 0; i < failures_.size() && i < kShownFailures; ++i) fmt::print("{}", wrapped(failures_[i], "        "));
-      if (failures_.size() > kShownFailures) fmt::print("        (and {} more like it)\n", failures_.size() - kShownFailures);
+      for (std::size_t i = 0; i < failures_.size() && i < kShownFailures; ++i) say("{}", wrapped(failures_[i], "        "));
+      if (failures_.size() > kShownFailures) say("        (and {} more like it)\n", failures_.size() - kShownFailures);
     }
-    std::fflush(stdout);
   }
 
   void OnTestProgramEnd(const testing::UnitTest& all) override {
-    fmt::print("\n{} of {} tests pass.\n", passed_, all.test_to_run_count());
-    std::fflush(stdout);
+    say("\n{} of {} tests pass.\n", passed_, all.test_to_run_count());
+    results_ << "complete" << std::endl;
   }
 
  private:
@@ -165,6 +184,7 @@ int main(int argc, char** argv) {
   setenv("LOCKSTEP_SIM_CHECK", "memory,race,deadlock", 1);
   setenv("LOCKSTEP_SIM_CHECK_GRACE", "15000", 0);
   unsetenv("LOCKSTEP_SIM_FAULT");
+  signal(SIGPIPE, SIG_IGN);
   testing::InitGoogleTest(&argc, argv);
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());  // NOLINT(cppcoreguidelines-owning-memory): gtest's way
