@@ -107,6 +107,62 @@ first = graded["lessons"][0]
 assert first["passed"] == 3 and first["tests"] == 8 and first["failures"][0]["part"] == "Replicate", first
 PYTHON
 
+# An endless loop and an endless recursion end with their place; a bad index and a division by zero are caught.
+given_body() { python3 - "$lessons/01-replicate/exercise.h" "$work/wrong.h" "$1" <<'PYTHON'
+import sys
+text = open(sys.argv[1]).read()
+open(sys.argv[2], 'w').write(text.replace('  // Your code.\n', sys.argv[3] + '\n', 1))
+PYTHON
+}
+line_of() { grep -n -m1 "$1" "$work/wrong.h" | cut -d: -f1; }
+given_body '  for (volatile int i = 0; i == 0;) {}  // endless'
+LOCKSTEP_LESSON_SECONDS=2 lesson 1 --file "$work/wrong.h"
+expect 1 'still running: Every replica gets' "still running after 2 seconds and was stopped, at your line $(line_of endless)" 'Does a loop in your code ever end?'
+LOCKSTEP_LESSON_SECONDS=2 lesson 1 --file "$work/wrong.h" --json
+expect 1 '"state": "does not end"'
+given_body '  volatile int deep[100] = {};
+  if (deep[0] == 0) replicate(replicas);  // recursion
+  deep[1] = 1;'
+lesson 1 --file "$work/wrong.h"
+expect 1 'calls itself without end' "line $(line_of recursion)"
+[[ $output != *'outside its vector'* ]] || { echo 'a full stack is not an index'; failed=1; }
+given_body '  const std::vector<int> three(3);
+  volatile int number = three[replicas.size() + 3];  // index
+  (void)number;'
+lesson 1 --file "$work/wrong.h"
+expect 1 'Assertion' "your line $(line_of index)" 'Every replica gets the weights of replica 0'
+given_body '  volatile int big = 2147483647;
+  big = big + static_cast<int>(replicas.size());  // overflow'
+lesson 1 --file "$work/wrong.h"
+expect 1 'signed integer overflow' "your line $(line_of overflow)"
+
+# What check mode says, in the words of the lesson.
+race() { python3 - "$lessons/01-replicate/solution.h" "$work/wrong.h" "$1" <<'PYTHON'
+import sys
+text = open(sys.argv[1]).read()
+for line in sys.argv[3].split('|'):
+    old, _, new = line.partition('=>')
+    assert text.count(old) == 1, old
+    text = text.replace(old, new)
+open(sys.argv[2], 'w').write(text)
+PYTHON
+}
+race '    CHECK_CUDA(cudaStreamWaitEvent(replica.stream, source.ready, 0));=>'
+lesson 1 --file "$work/wrong.h"
+expect 1 "'s stream (your line $(line_of PeerAsync)) reads it" "writes replica 0's buffer" '[ copy reads ]' 'before '"'copy' (your line $(line_of PeerAsync))"
+[[ $output != *'was issued by'* ]] || { echo 'stacks are for --verbose'; failed=1; }
+lesson 1 --file "$work/wrong.h" --verbose
+expect 1 'was issued by cudaMemcpyPeerAsync in'
+race '    CHECK_CUDA(cudaStreamWaitEvent(source.stream, replica.ready, 0));=>'
+lesson 1 --file "$work/wrong.h"
+expect 1 "then 'the next step' on replica 0's stream (the lesson's own) writes it" 'before your function returns'
+race '  CHECK_CUDA(cudaEventRecord(source.ready, source.stream));  // the weights are written=>'
+lesson 1 --file "$work/wrong.h"
+expect 1 "The wait at your line $(line_of 'StreamWaitEvent(replica') does nothing: its event was never recorded"
+race 'CHECK_CUDA(cudaEventRecord(replica.ready, replica.stream))=>cudaEventRecord(source.ready, replica.stream)'
+lesson 1 --file "$work/wrong.h"
+expect 1 "At your line $(line_of 'EventRecord(source.ready, replica') cudaEventRecord failed" 'The event belongs to GPU 0 and the stream to GPU 1' 'does not look at what the call returns'
+
 # Watching: the file is tried at once, and again when it was saved.
 lesson 4 --reset
 "$lockstep" lesson 4 --watch >"$work/watched" 2>&1 &

@@ -29,6 +29,7 @@ constexpr std::size_t kColumns = 78;
 struct LessonOptions {
   int number = 0;  // 0: none was named
   bool hint = false, solution = false, watch = false, reset = false, all = false, json = false;
+  bool verbose = false;  // check mode names the functions that issued an operation
   bool prepare = false;  // compile only what all lessons share
   std::string file;      // tested in place of the learner's own
   std::string work;      // the folder with the learner's files
@@ -232,6 +233,7 @@ fs::path work_folder(const LessonOptions& options, const LessonManifest& manifes
 
 int run_lesson(const LessonOptions& options) {
   const LessonManifest manifest = read_lesson_manifest();
+  if (options.verbose) setenv("LOCKSTEP_LESSON_VERBOSE", "1", 1);
   if (options.prepare) return prepare_lessons(manifest), 0;
   const std::vector<Lesson> lessons = list_lessons(manifest);
   LessonWork work(work_folder(options, manifest));
@@ -286,6 +288,7 @@ Command add_lesson(CLI::App& app) {
   command->add_flag("--reset", options.reset, "Start the lesson over; your old file is kept beside the new one")->needs(number);
   command->add_flag("--all", options.all, "Test every lesson that was begun")->excludes(number);
   command->add_flag("--json", options.json, "Print the result as JSON, for grading; with a number or with --all");
+  command->add_flag("--verbose", options.verbose, "Reports of check mode with the functions that issued each operation")->needs(number);
   command->add_flag("--prepare", options.prepare, "Compile what all lessons share, and stop")->group("");
   command->add_option("--file", options.file, "Test this file instead of your own")->check(file_to_read())->needs(number);
   command->add_option("--work", options.work, "The folder with your files [lessons/work, or LOCKSTEP_LESSON_WORK]")

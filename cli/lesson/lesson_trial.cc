@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-constexpr int kMostSeconds = 180;  // of a lesson's program, which takes about two; an endless loop takes this
+constexpr int kMostSeconds = 300;  // of a lesson's program, which takes about two, and which ends a test that does not end by itself
 constexpr int kMostCompileSeconds = 600;
 
 // The folder for compiled files: the build's, or the user's own where that one is not writable.
@@ -67,6 +67,9 @@ bool read_results(const fs::path& path, LessonTrial& trial) {
     std::replace(fields[3].begin(), fields[3].end(), '\x1f', '\n');
     if (fields[0] == "plan") trial.tests.push_back({fields[1], fields[2], "not reached", false, false});
     if (fields[0] == "complete") complete = true;
+    if (fields[0] == "stopped") trial.ending = LessonTrial::Ending::timed_out;
+    if (fields[0] == "stopped" || fields[0] == "crashed") trial.message = fields[3];
+    if (fields[0] == "place") trial.place = fields[3];
     for (LessonTrial::Test& test : trial.tests) {
       if (test.part != fields[1] || test.name != fields[2]) continue;
       if (fields[0] == "start") test.started = true;
@@ -94,7 +97,7 @@ std::string in_test(const LessonTrial& trial) {
 }
 
 std::string crash_message(int status, const LessonTrial& trial) {
-  const std::string where = in_test(trial);
+  const std::string where = (trial.place.empty() ? "" : " at " + trial.place) + in_test(trial);
   if (!WIFSIGNALED(status)) {
     return fmt::format(
         "The program ended{} with the exit code {}, before all tests were done. Does your code call exit()? Return from your function "
@@ -106,7 +109,8 @@ std::string crash_message(int status, const LessonTrial& trial) {
       return "The program accessed an invalid address (a segmentation fault)" + where +
              ".\nAn index may be outside its vector, or the host uses a pointer to GPU memory.";
     case SIGABRT:
-      return "The program was aborted" + where + ": an exception was not caught in a thread, or the C++ library detected an error.";
+      return "The program was aborted" + where +
+             ": an exception was not caught in a thread, or one of the checks that are built in found an error.";
     case SIGFPE:
       return "The program divided by zero" + where + ".";
     default:
@@ -137,7 +141,8 @@ void prepare_lessons(const LessonManifest& manifest) {
   const fs::path folder = cache_folder(manifest);
   const fs::path header = folder / "lesson_all.h", compiled = folder / "lesson_all.h.gch";
   std::error_code none;
-  bool stale = !fs::exists(compiled);
+  const fs::path flags = manifest.folder / "lessons.json";
+  bool stale = !fs::exists(compiled) || fs::last_write_time(flags, none) > fs::last_write_time(compiled, none);
   for (const fs::path& include : manifest.include) stale = stale || newer_than(include, fs::last_write_time(compiled, none));
   if (!stale) return;
   // Under a unique name first: several processes may do this at the same time.
@@ -190,17 +195,25 @@ LessonTrial try_lesson(const LessonManifest& manifest, const Lesson& lesson, con
   }
   if (const std::string warnings = read_text(log); !warnings.empty() && !quiet) fmt::print(stderr, "{}\n", head(warnings, 12));
 
-  const ChildResult ended = run_child({program}, {quiet ? "/dev/null" : "", log, {{"LOCKSTEP_LESSON_RESULTS", results}}, kMostSeconds});
+  const ChildResult ended = run_child(
+      {program},
+      {quiet ? "/dev/null" : "",
+       log,
+       {{"LOCKSTEP_LESSON_RESULTS", results}, {"LOCKSTEP_LESSON_FILE", fs::absolute(file).string()}, {"UBSAN_OPTIONS", "abort_on_error=1"}},
+       kMostSeconds});
   trial.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   const bool complete = read_results(results, trial);
   const std::string errors = read_text(log);
-  if (ended.timed_out) {
+  if (trial.ending == LessonTrial::Ending::timed_out) {
+    // the program has said where
+  } else if (ended.timed_out) {
     trial.ending = LessonTrial::Ending::timed_out;
     trial.message = fmt::format("The program was still running after {} seconds and was stopped{}. Does a loop in your code ever end?",
                                 kMostSeconds, in_test(trial));
   } else if (WIFSIGNALED(ended.status) || WEXITSTATUS(ended.status) > 1 || !complete) {
     trial.ending = LessonTrial::Ending::crashed;
-    trial.message = crash_message(ended.status, trial) + (errors.empty() ? "" : "\n" + head(errors, 12));
+    if (trial.message.empty()) trial.message = crash_message(ended.status, trial);
+    trial.message += (errors.empty() ? "" : "\n" + head(errors, 12));
   } else {
     trial.ending = ended.status == 0 && trial.first_failure() == nullptr ? LessonTrial::Ending::passed : LessonTrial::Ending::failed;
     if (!quiet) print_learners_errors(errors);

@@ -17,6 +17,7 @@ struct LessonTrial {
   };
   std::vector<Test> tests;  // all of the lesson; those the program has not come to included
   std::string message;      // the compiler's errors, or what is known about a crash
+  std::string place;        // of a crash: "your line 12"
   double seconds = 0;
 
   int passed() const;

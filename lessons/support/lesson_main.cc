@@ -15,6 +15,8 @@
 #include "lesson_test.h"
 #include "simulator/gpu/check/reports.h"
 #include "simulator/gpu/runtime/control.h"
+#include "source_lines.h"
+#include "watchdog.h"
 
 namespace lesson {
 namespace {
@@ -98,6 +100,17 @@ void say(fmt::format_string<Values...> text, Values&&... values) {
   }
 }
 
+// Without the lines that name the functions which issued an operation, unless LOCKSTEP_LESSON_VERBOSE is set.
+std::string without_stacks(const std::string& report) {
+  if (std::getenv("LOCKSTEP_LESSON_VERBOSE") != nullptr) return report;
+  std::istringstream lines(report);
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("  '", 0) != 0 || line.find("' was issued by ") == std::string::npos) text += line + "\n";
+  }
+  return text;
+}
+
 class Reporter : public testing::EmptyTestEventListener {
  public:
   Reporter() : color_(isatty(1) != 0) {
@@ -117,12 +130,14 @@ class Reporter : public testing::EmptyTestEventListener {
 
   void OnTestStart(const testing::TestInfo& test) override {
     note("start", test, "");
+    watch_test(sentence(test.name()));
     failures_.clear();
     lockstep::sim::clear_device_errors();
     lockstep::sim::clear_check_reports();
     cudaSetDevice(0);
     cudaGetLastError();
     forget_notes();
+    forget_calls();
   }
 
   void OnTestPartResult(const testing::TestPartResult& result) override {
@@ -133,7 +148,13 @@ class Reporter : public testing::EmptyTestEventListener {
   }
 
   void OnTestEnd(const testing::TestInfo& test) override {
+    watch_test("");
     const bool good = failures_.empty();
+    if (good) {
+      for (const std::string& remark : remarks()) say("{}", wrapped("Note: " + remark, "        "));
+    } else if (!remarks().empty()) {
+      failures_.front() = remarks().front() + "\n" + failures_.front();
+    }
     note(good ? "pass" : "fail", test, good ? "" : failures_.front());
     say("  {}  {}\n", good ? paint("ok  ", 32) : paint("FAIL", 31), sentence(test.name()));
     passed_ += good;
@@ -148,6 +169,9 @@ class Reporter : public testing::EmptyTestEventListener {
     say("\n{} of {} tests pass.\n", passed_, all.test_to_run_count());
     results_ << "complete" << std::endl;
   }
+
+  // The last thing the program says: why it ends early.
+  void tell(const std::string& kind, const std::string& text) { results_ << kind << "\t\t\t" << one_line(text) << std::endl; }
 
  private:
   void note(const char* event, const testing::TestInfo& test, const std::string& text) {
@@ -168,7 +192,9 @@ class CheckModeListener : public testing::EmptyTestEventListener {
  public:
   void OnTestEnd(const testing::TestInfo&) override {
     lockstep::sim::wait_for_all_devices();
-    for (const std::string& report : lockstep::sim::check_reports()) ADD_FAILURE() << kCheckModeSays << report;
+    for (const std::string& report : lockstep::sim::check_reports()) ADD_FAILURE() << kCheckModeSays << without_stacks(report);
+    for (const std::string& call : unseen_failures())
+      ADD_FAILURE() << call << "\nYour code does not look at what the call returns. Fix: CHECK_CUDA(...) around it.";
   }
 };
 
@@ -188,7 +214,12 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());  // NOLINT(cppcoreguidelines-owning-memory): gtest's way
-  listeners.Append(new lesson::Reporter);
+  auto* const reporter = new lesson::Reporter;                   // NOLINT(cppcoreguidelines-owning-memory): gtest's way
+  listeners.Append(reporter);
   listeners.Append(new lesson::CheckModeListener);  // gtest calls OnTestEnd in reverse order, so this one first
+  // Before the first use of the virtual GPU, whose own handlers come first.
+  lesson::start_watchdog({[](const std::string& text) { lesson::say("{}", text); },
+                          [reporter](const std::string& kind, const std::string& text) { reporter->tell(kind, text); }});
+  lockstep::sim::set_place_of_call(&lesson::place_of_call);
   return RUN_ALL_TESTS();
 }
