@@ -20,8 +20,12 @@ expect() {  # status words...
 
 lesson
 expect 0 'Lessons: 0 of' '1 Replicate next' 'then: lockstep lesson 1'
-lesson 77
-expect 1 'there is no lesson 77'
+for none in 0 15 77; do
+  lesson "$none"
+  expect 1 "there is no lesson $none; they go from 1 to 14"
+done
+lesson --json
+expect 1 '--json needs the number of a lesson, or --all'
 lesson 1 --hint
 expect 0 'Try it once first'
 lesson 1
@@ -45,6 +49,14 @@ lesson 1
 expect 0 '8 of 8 tests pass' 'Well done' 'lockstep lesson 2'
 lesson
 expect 0 'Lessons: 1 of' '1 Replicate done'
+
+# The last lesson is not the end while others are open, and commands are those that work here.
+cp "$lessons/14-first-kernel/solution.h" "$work/14-first-kernel.h"
+LOCKSTEP_COMMAND=./lockstep lesson 14
+expect 0 'Well done. 12 lessons are open. Next: ./lockstep lesson 2'
+rm "$work/14-first-kernel.h"
+LOCKSTEP_COMMAND=./lockstep lesson
+expect 0 'then: ./lockstep lesson 2'
 
 lesson 1 --reset
 expect 0 'your old file is'

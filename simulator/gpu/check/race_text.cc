@@ -40,7 +40,7 @@ std::string lanes(const Issue& first, bool first_writes, const Issue& second, bo
 
 }  // namespace
 
-// Empty: it is not known which code the reader can change, or the call was made elsewhere.
+// Empty: it is not known which code the reader can change, or the call was made in other code.
 std::string CheckMode::place_of(const Issue& issue) const {
   if (place_of_call_ == nullptr) return "";
   return place_of_call_(std::vector<const void*>(issue.site.frames.begin(), issue.site.frames.begin() + issue.site.count));

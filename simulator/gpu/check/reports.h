@@ -15,7 +15,7 @@ void clear_check_reports();
 void name_stream(cudaStream_t stream, const std::string& name);
 void name_memory(const void* address, const std::string& name);
 
-// Says where a call was made in code that the reader of a message can change: "your line 19". Empty: it was made elsewhere, so advice must
+// Says where a call was made in code that the reader of a message can change: "your line 19". Empty: in other code, so advice must
 // not be to change it. `frames` are the return addresses, the innermost first.
 using PlaceOfCall = std::string (*)(const std::vector<const void*>& frames);
 void set_place_of_call(PlaceOfCall place);

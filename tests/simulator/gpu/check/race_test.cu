@@ -102,8 +102,8 @@ class Held {
   std::atomic<bool> go_{false};
 };
 
-TEST_F(Race, IsToldInTheOrderOfTheCallsWhicheverRanFirst) {
-  std::vector<std::string> told;
+TEST_F(Race, FollowsTheOrderOfTheCallsWhicheverRanFirst) {
+  std::vector<std::string> reports;
   for (const bool second_runs_first : {false, true}) {
     const std::uint64_t before = sim::counters().operations;
     Held held(a);
@@ -122,12 +122,12 @@ TEST_F(Race, IsToldInTheOrderOfTheCallsWhicheverRanFirst) {
     expect_report(
         {"race: 'produce' on stream", "writes", "then 'consume' on stream", "reads it", "[ produce writes ]", "[ consume reads ]"});
     const std::string report = sim::check_reports().at(0);
-    told.push_back(report.substr(0, report.find("was issued by")));
+    reports.push_back(report.substr(0, report.find("was issued by")));
     EXPECT_LT(report.find("[ produce writes ]"), report.find("[ consume reads ]"));
     sim::clear_device_errors();
     sim::clear_check_reports();
   }
-  EXPECT_EQ(told[0], told[1]);
+  EXPECT_EQ(reports[0], reports[1]);
 }
 
 TEST_F(Race, AWaitThatIsThereIsNotAdvisedAgain) {
