@@ -20,14 +20,23 @@ expect() {  # status words...
 
 lesson
 expect 0 'Lessons: 0 of' '1 Replicate next' 'then: lockstep lesson 1'
-lesson 77
-expect 1 'there is no lesson 77'
+for none in 0 15 77; do
+  lesson "$none"
+  expect 1 "there is no lesson $none; they go from 1 to 14"
+done
+lesson --json
+expect 1 '--json needs the number of a lesson, or --all'
 lesson 1 --hint
 expect 0 'Try it once first'
 lesson 1
 expect 1 "$work/01-replicate.h (new)" 'FAIL' 'Hint 1 of 4:' 'lockstep lesson 1 --hint'
 cmp "$work/01-replicate.h" "$lessons/01-replicate/exercise.h"
+hints_of() { python3 -c 'import json, sys; print(json.load(sys.stdin)["lessons"][0]["hints"])' <<<"$output"; }
+lesson --all --json
+[[ $(hints_of) == 0 ]] || { echo "a hint that follows a failure by itself must not count as asked for: $(hints_of)"; failed=1; }
 for hint in 2 3 4; do lesson 1 --hint; expect 0 "Hint $hint of 4:"; done
+lesson --all --json
+[[ $(hints_of) == 3 ]] || { echo "three hints were asked for, but $(hints_of) counted"; failed=1; }
 lesson 1 --hint
 expect 0 'There are no more hints' 'solution.h'
 lesson
@@ -41,10 +50,50 @@ expect 0 '8 of 8 tests pass' 'Well done' 'lockstep lesson 2'
 lesson
 expect 0 'Lessons: 1 of' '1 Replicate done'
 
+# The last lesson is not the end while others are open, and commands are those that work here.
+cp "$lessons/14-first-kernel/solution.h" "$work/14-first-kernel.h"
+LOCKSTEP_COMMAND=./lockstep lesson 14
+expect 0 'Well done. 12 lessons are open. Next: ./lockstep lesson 2'
+rm "$work/14-first-kernel.h"
+LOCKSTEP_COMMAND=./lockstep lesson
+expect 0 'then: ./lockstep lesson 2'
+
 lesson 1 --reset
 expect 0 'your old file is'
 cmp "$work/01-replicate.h" "$lessons/01-replicate/exercise.h"
-[[ -s $work/01-replicate.h.before-reset ]] || { echo 'a reset must keep the old file'; failed=1; }
+cmp "$work/01-replicate.h.before-reset" "$lessons/01-replicate/solution.h" || { echo 'a reset must keep the old file'; failed=1; }
+lesson 1 --reset
+expect 0 'is the exercise already'
+cmp "$work/01-replicate.h.before-reset" "$lessons/01-replicate/solution.h" || { echo 'a second reset must keep the saved file'; failed=1; }
+echo '// another try' >>"$work/01-replicate.h"
+lesson 1 --reset
+expect 0 'before-reset-2'
+cmp "$work/01-replicate.h.before-reset" "$lessons/01-replicate/solution.h" || { echo 'a reset must not overwrite saved work'; failed=1; }
+grep -q 'another try' "$work/01-replicate.h.before-reset-2" || { echo 'each reset must keep its old file'; failed=1; }
+
+# A file that is gone is not begun, whatever was done before.
+"$lockstep" lesson 2 --solution >"$work/02-shard.h"
+lesson 2
+expect 0 'Well done'
+rm "$work/02-shard.h"
+lesson
+expect 0 'Lessons: 0 of'
+lesson 2 --hint
+expect 0 'Try it once first'
+
+# A reader that stops early changes nothing in what is recorded.
+cp "$lessons/01-replicate/exercise.h" "$work/01-replicate.h"
+{ "$lockstep" lesson 1 || true; } 2>/dev/null | head -n 3 >/dev/null
+lesson
+expect 0 '1 Replicate 3 of 8 tests pass'
+
+# Only tests that have reported their end count.
+sed 's/return true;  \/\/ Your code\./std::exit(0);/; s/\/\/ Your code\./std::exit(0);/' "$lessons/01-replicate/exercise.h" >"$work/leaves.h"
+lesson 1 --file "$work/leaves.h"
+expect 1 'The program ended in the test "Every replica gets the weights of replica 0" with the exit code 0' 'exit'
+[[ $output != *'Well done'* ]] || { echo 'a program that leaves early is not done'; failed=1; }
+lesson 1 --file "$work/leaves.h" --json
+expect 1 '"state": "crashes"' '"passed": 0' '"tests": 8'
 
 echo '#pragma once
 #include "given.h"
@@ -69,6 +118,62 @@ assert states[1] == "fails" and states[2] == "done" and states[3] == "does not c
 first = graded["lessons"][0]
 assert first["passed"] == 3 and first["tests"] == 8 and first["failures"][0]["part"] == "Replicate", first
 PYTHON
+
+# An endless loop and an endless recursion end with their place; a bad index and a division by zero are caught.
+given_body() { python3 - "$lessons/01-replicate/exercise.h" "$work/wrong.h" "$1" <<'PYTHON'
+import sys
+text = open(sys.argv[1]).read()
+open(sys.argv[2], 'w').write(text.replace('  // Your code.\n', sys.argv[3] + '\n', 1))
+PYTHON
+}
+line_of() { grep -n -m1 "$1" "$work/wrong.h" | cut -d: -f1; }
+given_body '  for (volatile int i = 0; i == 0;) {}  // endless'
+LOCKSTEP_LESSON_SECONDS=2 lesson 1 --file "$work/wrong.h"
+expect 1 'still running: Every replica gets' "still running after 2 seconds and was stopped, at your line $(line_of endless)" 'Does a loop in your code ever end?'
+LOCKSTEP_LESSON_SECONDS=2 lesson 1 --file "$work/wrong.h" --json
+expect 1 '"state": "does not end"'
+given_body '  volatile int deep[100] = {};
+  if (deep[0] == 0) replicate(replicas);  // recursion
+  deep[1] = 1;'
+lesson 1 --file "$work/wrong.h"
+expect 1 'calls itself without end' "line $(line_of recursion)"
+[[ $output != *'outside its vector'* ]] || { echo 'a full stack is not an index'; failed=1; }
+given_body '  const std::vector<int> three(3);
+  volatile int number = three[replicas.size() + 3];  // index
+  (void)number;'
+lesson 1 --file "$work/wrong.h"
+expect 1 'Assertion' "your line $(line_of index)" 'Every replica gets the weights of replica 0'
+given_body '  volatile int big = 2147483647;
+  big = big + static_cast<int>(replicas.size());  // overflow'
+lesson 1 --file "$work/wrong.h"
+expect 1 'signed integer overflow' "your line $(line_of overflow)"
+
+# What check mode says, in the words of the lesson.
+race() { python3 - "$lessons/01-replicate/solution.h" "$work/wrong.h" "$1" <<'PYTHON'
+import sys
+text = open(sys.argv[1]).read()
+for line in sys.argv[3].split('|'):
+    old, _, new = line.partition('=>')
+    assert text.count(old) == 1, old
+    text = text.replace(old, new)
+open(sys.argv[2], 'w').write(text)
+PYTHON
+}
+race '    CHECK_CUDA(cudaStreamWaitEvent(replica.stream, source.ready, 0));=>'
+lesson 1 --file "$work/wrong.h"
+expect 1 "'s stream (your line $(line_of PeerAsync)) reads it" "writes replica 0's buffer" '[ copy reads ]' 'before '"'copy' (your line $(line_of PeerAsync))"
+[[ $output != *'was issued by'* ]] || { echo 'stacks are for --verbose'; failed=1; }
+lesson 1 --file "$work/wrong.h" --verbose
+expect 1 'was issued by cudaMemcpyPeerAsync in'
+race '    CHECK_CUDA(cudaStreamWaitEvent(source.stream, replica.ready, 0));=>'
+lesson 1 --file "$work/wrong.h"
+expect 1 "then 'the next step' on replica 0's stream (the lesson's own) writes it" 'before your function returns'
+race '  CHECK_CUDA(cudaEventRecord(source.ready, source.stream));  // the weights are written=>'
+lesson 1 --file "$work/wrong.h"
+expect 1 "The wait at your line $(line_of 'StreamWaitEvent(replica') does nothing: its event was never recorded"
+race 'CHECK_CUDA(cudaEventRecord(replica.ready, replica.stream))=>cudaEventRecord(source.ready, replica.stream)'
+lesson 1 --file "$work/wrong.h"
+expect 1 "At your line $(line_of 'EventRecord(source.ready, replica') cudaEventRecord failed" 'The event belongs to GPU 0 and the stream to GPU 1' 'does not look at what the call returns'
 
 # Watching: the file is tried at once, and again when it was saved.
 lesson 4 --reset

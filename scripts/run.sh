@@ -18,5 +18,6 @@ run_lesson() {
     install_missing
     build sim lessons >&2
   fi
+  export LOCKSTEP_COMMAND=${LOCKSTEP_COMMAND:-$0}
   exec "$root/build/sim/cli/lockstep" "$@"
 }

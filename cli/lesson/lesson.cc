@@ -27,8 +27,9 @@ constexpr int kNotCompiled = 3;
 constexpr std::size_t kColumns = 78;
 
 struct LessonOptions {
-  int number = 0;  // 0: none was named
+  std::optional<int> number;
   bool hint = false, solution = false, watch = false, reset = false, all = false, json = false;
+  bool verbose = false;  // check mode names the functions that issued an operation
   bool prepare = false;  // compile only what all lessons share
   std::string file;      // tested in place of the learner's own
   std::string work;      // the folder with the learner's files
@@ -41,6 +42,29 @@ const Lesson& lesson_with(const std::vector<Lesson>& lessons, int number) {
     if (lesson.number == number) return lesson;
   }
   throw Error(fmt::format("there is no lesson {}; they go from {} to {}", number, lessons.front().number, lessons.back().number));
+}
+
+// How the program was called, as the script that starts it says.
+std::string called() {
+  const char* const command = std::getenv("LOCKSTEP_COMMAND");
+  return command != nullptr && *command != '\0' ? command : "lockstep";
+}
+
+// After a lesson is done: the next open one, which may be an earlier one.
+void show_next(const std::vector<Lesson>& lessons, const Lesson& lesson, LessonWork& work) {
+  int open = 0, first = 0, later = 0;
+  for (const Lesson& other : lessons) {
+    if (work.progress(other).done) continue;
+    ++open;
+    if (first == 0) first = other.number;
+    if (later == 0 && other.number > lesson.number) later = other.number;
+  }
+  if (open == 0)
+    fmt::print("All lessons are done. docs/design.md describes how the engine does it.\n");
+  else if (later != 0)
+    fmt::print("Next: {} lesson {}\n", called(), later);
+  else
+    fmt::print("{} open. Next: {} lesson {}\n", open == 1 ? "One lesson is" : fmt::format("{} lessons are", open), called(), first);
 }
 
 void list(const std::vector<Lesson>& lessons, LessonWork& work) {
@@ -64,7 +88,7 @@ void list(const std::vector<Lesson>& lessons, LessonWork& work) {
   }
   if (next != 0) {
     const Lesson& lesson = lesson_with(lessons, next);
-    fmt::print("\nRead {}, then: lockstep lesson {}\n", shown(lesson.folder / "lesson.md"), next);
+    fmt::print("\nRead {}, then: {} lesson {}\n", shown(lesson.folder / "lesson.md"), called(), next);
   } else {
     fmt::print("\nAll lessons are done. docs/design.md describes how the engine does it.\n");
   }
@@ -76,18 +100,19 @@ void show_hint(const Lesson& lesson, LessonWork& work, bool next) {
   if (hints.empty()) {
     if (next)
       fmt::print("{}\n", progress.done ? "This lesson is done; it needs no hint."
-                                       : "Try it once first; hints follow from the test that fails: lockstep lesson " +
+                                       : "Try it once first; hints follow from the test that fails: " + called() + " lesson " +
                                              std::to_string(lesson.number));
     return;
   }
   int& seen = progress.hints[progress.part];
   const int most = static_cast<int>(hints.size());
   if (next && seen >= most) {
-    fmt::print("There are no more hints for this part. The solution is in {} (lockstep lesson {} --solution).\n",
-               shown(lesson.folder / "solution.h"), lesson.number);
+    fmt::print("There are no more hints for this part. The solution is in {} ({} lesson {} --solution).\n",
+               shown(lesson.folder / "solution.h"), called(), lesson.number);
     return;
   }
   seen = next ? seen + 1 : std::max(seen, 1);
+  progress.asked += next;  // the first one comes with the failure
   const int which = next ? seen : 1;
   fmt::print("{}\n", wrapped(fmt::format("Hint {} of {}: {}", which, most, hints[static_cast<std::size_t>(which - 1)]), kColumns));
 }
@@ -98,9 +123,14 @@ fs::path begin_work(const Lesson& lesson, const LessonWork& work, bool reset, bo
   std::error_code problem;
   fs::create_directories(work.folder(), problem);
   if (fs::exists(file) && !reset) return file;
+  if (fs::exists(file) && read_text(file) == read_text(lesson.folder / "exercise.h")) {
+    fmt::print("{} is the exercise already; there is nothing to reset.\n", shown(file));
+    return file;
+  }
   fs::path kept;
   if (fs::exists(file)) {
     kept = file.string() + ".before-reset";
+    for (int copy = 2; fs::exists(kept); ++copy) kept = fmt::format("{}.before-reset-{}", file.string(), copy);
     fs::rename(file, kept, problem);
   }
   fs::copy_file(lesson.folder / "exercise.h", file, fs::copy_options::overwrite_existing, problem);
@@ -129,32 +159,29 @@ LessonTrial try_and_print(const LessonManifest& manifest, const std::vector<Less
                           LessonWork* work) {
   fmt::print("\nLesson {}: {}\n\n", lesson.number, lesson.title);
   const LessonTrial trial = try_lesson(manifest, lesson, file, false);
+  if (work != nullptr) {
+    remember(work->progress(lesson), trial);
+    work->save();  // before more is printed: the reader of a pipe may have gone
+  }
   if (trial.ending == Ending::not_compiled)
     fmt::print("{} does not compile yet. The compiler's first errors:\n\n{}", shown(file), trial.message);
   else if (trial.ending == Ending::crashed || trial.ending == Ending::timed_out)
     fmt::print("\n{}\n", trial.message);
   if (work == nullptr) return trial;
-  remember(work->progress(lesson), trial);
   if (trial.ending == Ending::passed) {
     fmt::print("{}", paint("Well done. ", 32));
-    const bool more = lesson.number < lessons.back().number;
-    if (more)
-      fmt::print("Next: lockstep lesson {}\n", lesson.number + 1);
-    else
-      fmt::print("That was the last lesson.\n");
+    show_next(lessons, lesson, *work);
   } else if (trial.first_failure() != nullptr) {
     fmt::print("\n");
     show_hint(lesson, *work, false);
-    fmt::print("More: lockstep lesson {} --hint. Your file: {}\n", lesson.number, shown(file));
+    fmt::print("More: {} lesson {} --hint. Your file: {}\n", called(), lesson.number, shown(file));
   }
   work->save();
   return trial;
 }
 
 Json as_json(const Lesson& lesson, const LessonTrial* trial, const LessonProgress& progress) {
-  int hints = 0;
-  for (const auto& [part, seen] : progress.hints) hints += seen;
-  Json json = {{"lesson", lesson.number}, {"name", lesson.name}, {"title", lesson.title}, {"hints", hints}};
+  Json json = {{"lesson", lesson.number}, {"name", lesson.name}, {"title", lesson.title}, {"hints", progress.asked}};
   if (trial == nullptr) {
     json["state"] = "not begun";
     return json;
@@ -225,6 +252,7 @@ fs::path work_folder(const LessonOptions& options, const LessonManifest& manifes
 
 int run_lesson(const LessonOptions& options) {
   const LessonManifest manifest = read_lesson_manifest();
+  if (options.verbose) setenv("LOCKSTEP_LESSON_VERBOSE", "1", 1);
   if (options.prepare) return prepare_lessons(manifest), 0;
   const std::vector<Lesson> lessons = list_lessons(manifest);
   LessonWork work(work_folder(options, manifest));
@@ -233,8 +261,9 @@ int run_lesson(const LessonOptions& options) {
     if (fs::exists(work.folder())) work.save();
     return code;
   }
-  if (options.number == 0) return list(lessons, work), 0;
-  const Lesson& lesson = lesson_with(lessons, options.number);
+  if (!options.number && options.json) throw Error("--json needs the number of a lesson, or --all");
+  if (!options.number) return list(lessons, work), 0;
+  const Lesson& lesson = lesson_with(lessons, *options.number);
   if (options.solution) {
     fmt::print("{}", read_text(lesson.folder / "solution.h"));
     return 0;
@@ -272,13 +301,14 @@ Command add_lesson(CLI::App& app) {
   LessonOptions& options = *shared;
   CLI::App* command = app.add_subcommand("lesson", "Learn mirrored training by building it: lessons, and tests for your code");
   auto* number =
-      command->add_option("number", options.number, "Which lesson: builds your file and runs its tests")->check(whole_number(1, 99));
+      command->add_option("number", options.number, "Which lesson: builds your file and runs its tests")->check(whole_number(0, 99));
   command->add_flag("--hint", options.hint, "The next hint for the test that fails")->needs(number);
   command->add_flag("--solution", options.solution, "Show a solution")->needs(number);
   command->add_flag("--watch", options.watch, "Try again whenever you save your file")->needs(number);
   command->add_flag("--reset", options.reset, "Start the lesson over; your old file is kept beside the new one")->needs(number);
   command->add_flag("--all", options.all, "Test every lesson that was begun")->excludes(number);
   command->add_flag("--json", options.json, "Print the result as JSON, for grading; with a number or with --all");
+  command->add_flag("--verbose", options.verbose, "Reports of check mode with the functions that issued each operation")->needs(number);
   command->add_flag("--prepare", options.prepare, "Compile what all lessons share, and stop")->group("");
   command->add_option("--file", options.file, "Test this file instead of your own")->check(file_to_read())->needs(number);
   command->add_option("--work", options.work, "The folder with your files [lessons/work, or LOCKSTEP_LESSON_WORK]")

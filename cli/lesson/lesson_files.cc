@@ -104,11 +104,13 @@ LessonWork::LessonWork(fs::path folder) : folder_(std::move(folder)) {
   const Json json = Json::parse(read_text(path), nullptr, false);
   if (!json.is_object()) return;  // damaged: start without progress; the learner's files are not touched
   for (const auto& [name, entry] : json.items()) {
+    if (!fs::exists(folder_ / (name + ".h"))) continue;
     LessonProgress progress;
     progress.passed = entry.value("passed", 0);
     progress.tests = entry.value("tests", 0);
     progress.done = entry.value("done", false);
     progress.part = entry.value("part", std::string());
+    progress.asked = entry.value("asked", 0);
     progress.hints = entry.value("hints", std::map<std::string, int>());
     progress_[name] = progress;
   }
@@ -119,11 +121,8 @@ void LessonWork::save() const {
   fs::create_directories(folder_, none);
   Json json = Json::object();
   for (const auto& [name, progress] : progress_) {
-    json[name] = {{"passed", progress.passed},
-                  {"tests", progress.tests},
-                  {"done", progress.done},
-                  {"part", progress.part},
-                  {"hints", progress.hints}};
+    json[name] = {{"passed", progress.passed}, {"tests", progress.tests}, {"done", progress.done},
+                  {"part", progress.part},     {"asked", progress.asked}, {"hints", progress.hints}};
   }
   std::ofstream file(folder_ / "progress.json");
   file << json.dump(2) << "\n";

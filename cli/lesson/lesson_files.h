@@ -36,10 +36,12 @@ struct LessonProgress {
   bool done = false;
   std::string part;                  // of the first failing test
   std::map<std::string, int> hints;  // shown, by part
+  int asked = 0;                     // how often the learner asked for one
 };
 
 class LessonWork {
  public:
+  // Progress of files that are gone is forgotten.
   explicit LessonWork(std::filesystem::path folder);
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path file_of(const Lesson& lesson) const { return folder_ / (lesson.name + ".h"); }

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-constexpr int kMostSeconds = 180;  // of a lesson's program, which takes about two; an endless loop takes this
+constexpr int kMostSeconds = 300;  // of a lesson's program, which takes about two, and which ends a test that does not end by itself
 constexpr int kMostCompileSeconds = 600;
 
 // The folder for compiled files: the build's, or the user's own where that one is not writable.
@@ -55,21 +55,30 @@ bool newer_than(const fs::path& folder, const fs::file_time_type& time) {
   return false;
 }
 
-void read_results(const fs::path& path, LessonTrial& trial) {
+// Whether the program has come to its end, after all tests.
+bool read_results(const fs::path& path, LessonTrial& trial) {
   std::ifstream file(path);
+  bool complete = false;
   for (std::string line; std::getline(file, line);) {
     std::vector<std::string> fields;
     std::istringstream cells(line);
     for (std::string cell; std::getline(cells, cell, '\t');) fields.push_back(cell);
     fields.resize(4);
     std::replace(fields[3].begin(), fields[3].end(), '\x1f', '\n');
-    if (fields[0] == "start") {
-      trial.tests.push_back({fields[1], fields[2], "the program ended before this test did", false});
-    } else if (!trial.tests.empty()) {
-      trial.tests.back().passed = fields[0] == "pass";
-      trial.tests.back().message = fields[3];
+    if (fields[0] == "plan") trial.tests.push_back({fields[1], fields[2], "not reached", false, false});
+    if (fields[0] == "complete") complete = true;
+    if (fields[0] == "stopped") trial.ending = LessonTrial::Ending::timed_out;
+    if (fields[0] == "stopped" || fields[0] == "crashed") trial.message = fields[3];
+    if (fields[0] == "place") trial.place = fields[3];
+    for (LessonTrial::Test& test : trial.tests) {
+      if (test.part != fields[1] || test.name != fields[2]) continue;
+      if (fields[0] == "start") test.started = true;
+      if (fields[0] == "start") test.message = "the program ended before this test did";
+      if (fields[0] == "pass" || fields[0] == "fail") test.message = fields[3];
+      test.passed = fields[0] == "pass";
     }
   }
+  return complete;
 }
 
 // The test's message has the virtual GPU's lines on stderr in full; the other lines are the learner's own.
@@ -82,15 +91,26 @@ void print_learners_errors(const std::string& errors) {
   }
 }
 
+std::string in_test(const LessonTrial& trial) {
+  const LessonTrial::Test* const last = trial.last_started();
+  return last == nullptr ? "" : " in the test \"" + last->name + "\"";
+}
+
 std::string crash_message(int status, const LessonTrial& trial) {
-  const std::string where = trial.tests.empty() ? "" : " in the test \"" + trial.tests.back().name + "\"";
-  if (!WIFSIGNALED(status)) return fmt::format("The program ended{} with the code {}.", where, WEXITSTATUS(status));
+  const std::string where = (trial.place.empty() ? "" : " at " + trial.place) + in_test(trial);
+  if (!WIFSIGNALED(status)) {
+    return fmt::format(
+        "The program ended{} with the exit code {}, before all tests were done. Does your code call exit()? Return from your function "
+        "instead.",
+        where, WEXITSTATUS(status));
+  }
   switch (WTERMSIG(status)) {
     case SIGSEGV:
       return "The program accessed an invalid address (a segmentation fault)" + where +
              ".\nAn index may be outside its vector, or the host uses a pointer to GPU memory.";
     case SIGABRT:
-      return "The program was aborted" + where + ": an exception was not caught in a thread, or the C++ library detected an error.";
+      return "The program was aborted" + where +
+             ": an exception was not caught in a thread, or one of the checks that are built in found an error.";
     case SIGFPE:
       return "The program divided by zero" + where + ".";
     default:
@@ -104,6 +124,12 @@ int LessonTrial::passed() const {
   return static_cast<int>(std::count_if(tests.begin(), tests.end(), [](const Test& test) { return test.passed; }));
 }
 
+const LessonTrial::Test* LessonTrial::last_started() const {
+  const Test* last = nullptr;
+  for (const Test& test : tests) last = test.started ? &test : last;
+  return last;
+}
+
 const LessonTrial::Test* LessonTrial::first_failure() const {
   for (const Test& test : tests) {
     if (!test.passed) return &test;
@@ -115,7 +141,8 @@ void prepare_lessons(const LessonManifest& manifest) {
   const fs::path folder = cache_folder(manifest);
   const fs::path header = folder / "lesson_all.h", compiled = folder / "lesson_all.h.gch";
   std::error_code none;
-  bool stale = !fs::exists(compiled);
+  const fs::path flags = manifest.folder / "lessons.json";
+  bool stale = !fs::exists(compiled) || fs::last_write_time(flags, none) > fs::last_write_time(compiled, none);
   for (const fs::path& include : manifest.include) stale = stale || newer_than(include, fs::last_write_time(compiled, none));
   if (!stale) return;
   // Under a unique name first: several processes may do this at the same time.
@@ -168,19 +195,27 @@ LessonTrial try_lesson(const LessonManifest& manifest, const Lesson& lesson, con
   }
   if (const std::string warnings = read_text(log); !warnings.empty() && !quiet) fmt::print(stderr, "{}\n", head(warnings, 12));
 
-  const ChildResult ended = run_child({program}, {quiet ? "/dev/null" : "", log, {{"LOCKSTEP_LESSON_RESULTS", results}}, kMostSeconds});
+  const ChildResult ended = run_child(
+      {program},
+      {quiet ? "/dev/null" : "",
+       log,
+       {{"LOCKSTEP_LESSON_RESULTS", results}, {"LOCKSTEP_LESSON_FILE", fs::absolute(file).string()}, {"UBSAN_OPTIONS", "abort_on_error=1"}},
+       kMostSeconds});
   trial.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  read_results(results, trial);
+  const bool complete = read_results(results, trial);
   const std::string errors = read_text(log);
-  if (ended.timed_out) {
+  if (trial.ending == LessonTrial::Ending::timed_out) {
+    // the program has said where
+  } else if (ended.timed_out) {
     trial.ending = LessonTrial::Ending::timed_out;
     trial.message = fmt::format("The program was still running after {} seconds and was stopped{}. Does a loop in your code ever end?",
-                                kMostSeconds, trial.tests.empty() ? "" : ", in the test \"" + trial.tests.back().name + "\"");
-  } else if (WIFSIGNALED(ended.status) || WEXITSTATUS(ended.status) > 1) {
+                                kMostSeconds, in_test(trial));
+  } else if (WIFSIGNALED(ended.status) || WEXITSTATUS(ended.status) > 1 || !complete) {
     trial.ending = LessonTrial::Ending::crashed;
-    trial.message = crash_message(ended.status, trial) + (errors.empty() ? "" : "\n" + head(errors, 12));
+    if (trial.message.empty()) trial.message = crash_message(ended.status, trial);
+    trial.message += (errors.empty() ? "" : "\n" + head(errors, 12));
   } else {
-    trial.ending = ended.status == 0 ? LessonTrial::Ending::passed : LessonTrial::Ending::failed;
+    trial.ending = ended.status == 0 && trial.first_failure() == nullptr ? LessonTrial::Ending::passed : LessonTrial::Ending::failed;
     if (!quiet) print_learners_errors(errors);
   }
   return trial;

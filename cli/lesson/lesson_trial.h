@@ -13,13 +13,15 @@ struct LessonTrial {
   Ending ending = Ending::failed;
   struct Test {
     std::string part, name, message;
-    bool passed = false;
+    bool started = false, passed = false;
   };
-  std::vector<Test> tests;
-  std::string message;  // the compiler's errors, or what is known about a crash
+  std::vector<Test> tests;  // all of the lesson; those the program has not come to included
+  std::string message;      // the compiler's errors, or what is known about a crash
+  std::string place;        // of a crash: "your line 12"
   double seconds = 0;
 
   int passed() const;
+  const Test* last_started() const;
   const Test* first_failure() const;
 };
 

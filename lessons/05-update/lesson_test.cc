@@ -59,6 +59,8 @@ struct Step {
       CHECK_CUDA(cudaMemset(one.velocity, 0, 400));
       CHECK_CUDA((cudaDeviceSynchronize)());
       CHECK_CUDA(cudaStreamCreateWithFlags(&one.communication, cudaStreamNonBlocking));
+      name_stream(one.communication, "replica " + std::to_string(r) + "'s communication stream");
+      name_memory(sum, "replica " + std::to_string(r) + "'s sum");
       CHECK_CUDA(cudaEventCreateWithFlags(&one.reduced, cudaEventDisableTiming));
       CHECK_CUDA(cudaMallocHost(&pinned, 400));
       for (int i = 0; i < 100; ++i) pinned[i] = static_cast<float>(i % 7);

@@ -65,6 +65,10 @@ inline Backward::Backward(int replicas, std::vector<std::int64_t> sizes) : sizes
     CHECK_CUDA(cudaEventCreateWithFlags(&one.replica.ready, cudaEventDisableTiming));
     CHECK_CUDA(cudaMalloc(&one.replica.buffer, static_cast<std::size_t>(count) * 4));
     CHECK_CUDA(cudaMalloc(&one.replica.staging, static_cast<std::size_t>(count) * 4));
+    const std::string owner = "replica " + std::to_string(r) + "'s ";
+    name_stream(one.replica.stream, owner + "compute stream");
+    name_stream(one.communication, owner + "communication stream");
+    name_memory(one.replica.buffer, owner + "gradient");
     replicas_.push_back(one);
   }
   cudaSetDevice(0);

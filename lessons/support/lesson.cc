@@ -3,6 +3,10 @@
 #include "lesson_test.h"
 
 #undef cudaMemcpyPeerAsync
+#undef cudaMemcpyAsync
+#undef cudaMemsetAsync
+#undef cudaEventRecord
+#undef cudaStreamWaitEvent
 #undef cudaStreamSynchronize
 #undef cudaEventSynchronize
 #undef cudaDeviceSynchronize
@@ -13,6 +17,8 @@
 
 #include "simulator/gpu/check/reports.h"
 #include "simulator/gpu/runtime/control.h"
+#include "simulator/gpu/runtime/queue.h"
+#include "source_lines.h"
 
 namespace lesson {
 
@@ -30,6 +36,9 @@ struct Notes {
   std::mutex mutex;
   std::vector<Message> messages;
   int host_waits = 0;
+  std::string failed;               // a call that failed and that nothing has looked at yet
+  std::vector<std::string> unseen;  // those before it
+  std::vector<std::string> remarks;
 };
 Notes& notes() {
   static Notes all;
@@ -63,7 +72,55 @@ cudaLaunchConfig_t one_block(cudaStream_t stream) {
 
 void check(cudaError_t status, const char* call) {
   if (status == cudaSuccess) return;
-  throw std::runtime_error(fmt::format("{} gave {}: {}", call, cudaGetErrorName(status), cudaGetErrorString(status)));
+  std::string more;
+  {
+    const std::lock_guard lock(notes().mutex);
+    more = std::exchange(notes().failed, "");
+  }
+  throw std::runtime_error(
+      fmt::format("{} gave {}: {}{}", call, cudaGetErrorName(status), cudaGetErrorString(status), more.empty() ? "" : ".\n" + more));
+}
+
+cudaError_t note_call(cudaError_t status, const char* call, cudaStream_t stream, cudaEvent_t event) {
+  if (status == cudaErrorInvalidResourceHandle || status == cudaErrorInvalidValue || status == cudaErrorInvalidDevice) {
+    const std::string place = place_of_caller();
+    std::string why = fmt::format("{}{} failed: {}.", place.empty() ? "" : "At " + place + " ", call, cudaGetErrorString(status));
+    if (event != nullptr && stream != nullptr && event->alive && stream->alive && event->device != stream->device) {
+      why += fmt::format(
+          " The event belongs to GPU {} and the stream to GPU {}: an event is recorded in a stream of its own GPU. Fix: record the event "
+          "of "
+          "the replica whose stream it is.",
+          event->device, stream->device);
+    }
+    const std::lock_guard lock(notes().mutex);
+    if (!notes().failed.empty()) notes().unseen.push_back(notes().failed);
+    notes().failed = why;
+  } else if (status == cudaSuccess && std::strcmp(call, "cudaStreamWaitEvent") == 0 && event->last.stream == nullptr) {
+    const std::string place = place_of_caller();
+    const std::lock_guard lock(notes().mutex);
+    const std::string text = fmt::format(
+        "The wait{} does nothing: its event was never recorded. Fix: cudaEventRecord(event, ...) before it, in the stream that does the "
+        "work.",
+        place.empty() ? "" : " at " + place);
+    auto& all = notes().remarks;
+    if (!place.empty() && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+  }
+  return status;
+}
+
+void name_stream(cudaStream_t stream, const std::string& name) { lockstep::sim::name_stream(stream, name); }
+void name_memory(const void* address, const std::string& name) { lockstep::sim::name_memory(address, name); }
+
+std::vector<std::string> unseen_failures() {
+  const std::lock_guard lock(notes().mutex);
+  std::vector<std::string> all = notes().unseen;
+  if (!notes().failed.empty()) all.push_back(notes().failed);
+  return all;
+}
+
+std::vector<std::string> remarks() {
+  const std::lock_guard lock(notes().mutex);
+  return notes().remarks;
 }
 
 void check(ncclResult_t status, const char* call) {
@@ -104,6 +161,12 @@ void forget_notes() {
   notes().messages.clear();
   notes().host_waits = 0;
 }
+void forget_calls() {
+  const std::lock_guard lock(notes().mutex);
+  notes().failed.clear();
+  notes().unseen.clear();
+  notes().remarks.clear();
+}
 
 Replicas::Replicas(int n, std::int64_t count, const std::function<float(int, std::int64_t)>& value) {
   const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
@@ -121,6 +184,9 @@ Replicas::Replicas(int n, std::int64_t count, const std::function<float(int, std
     for (std::int64_t i = 0; i < count; ++i) source[i] = value(r, i);
     CHECK_CUDA(cudaMemcpyAsync(replica.buffer, source, bytes, cudaMemcpyHostToDevice, replica.stream));
     CHECK_CUDA(cudaStreamSynchronize(replica.stream));
+    lockstep::sim::name_stream(replica.stream, fmt::format("replica {}'s stream", r));
+    lockstep::sim::name_memory(replica.buffer, fmt::format("replica {}'s buffer", r));
+    lockstep::sim::name_memory(replica.staging, fmt::format("replica {}'s staging", r));
     replicas_.push_back(replica);
     sources_.push_back(source);
   }

@@ -58,6 +58,14 @@ void add(const Replica& replica, const float* from, float* to, std::int64_t coun
 // to[i] *= factor
 void scale(const Replica& replica, float factor, float* to, std::int64_t count);
 
+// What check mode calls a stream or memory: "replica 0's communication stream".
+void name_stream(cudaStream_t stream, const std::string& name);
+void name_memory(const void* address, const std::string& name);
+
+// Keeps what a call returned until CHECK_CUDA has seen it, and looks at the events of waits: a wait for an event that was never recorded
+// does nothing.
+cudaError_t note_call(cudaError_t status, const char* call, cudaStream_t stream, cudaEvent_t event = nullptr);
+
 // Lessons count messages between GPUs, and how often the host stops to wait.
 struct Message {
   int from = 0, to = 0;
@@ -66,7 +74,15 @@ struct Message {
 void note_message(int to, int from, std::size_t bytes);
 void note_host_wait();
 #define cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream) \
-  (::lesson::note_message(to_device, from_device, bytes), ::cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream))
+  (::lesson::note_message(to_device, from_device, bytes),                    \
+   ::lesson::note_call(::cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream), "cudaMemcpyPeerAsync", stream))
+#define cudaMemcpyAsync(to, from, bytes, kind, stream) \
+  ::lesson::note_call(::cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync", stream)
+#define cudaMemsetAsync(to, value, bytes, stream) \
+  ::lesson::note_call(::cudaMemsetAsync(to, value, bytes, stream), "cudaMemsetAsync", stream)
+#define cudaEventRecord(event, stream) ::lesson::note_call(::cudaEventRecord(event, stream), "cudaEventRecord", stream, event)
+#define cudaStreamWaitEvent(stream, event, flags) \
+  ::lesson::note_call(::cudaStreamWaitEvent(stream, event, flags), "cudaStreamWaitEvent", stream, event)
 #define cudaStreamSynchronize(stream) (::lesson::note_host_wait(), ::cudaStreamSynchronize(stream))
 #define cudaEventSynchronize(event) (::lesson::note_host_wait(), ::cudaEventSynchronize(event))
 #define cudaDeviceSynchronize() (::lesson::note_host_wait(), ::cudaDeviceSynchronize())

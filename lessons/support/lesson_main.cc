@@ -1,19 +1,22 @@
 // The main function of every lesson's program: test names become sentences, failures become paragraphs, and a report of check mode
 // becomes a failure of the test that was running. The first failure is shown in full, the others by name.
 //
-// LOCKSTEP_LESSON_RESULTS names a file for `lockstep lesson`, one line for each event: start, pass or fail, the test's name and the
-// message.
+// LOCKSTEP_LESSON_RESULTS names a file for `lockstep lesson`. It has a line for every test (plan), then one for each event: start, pass or
+// fail, the test's name and the message; and `complete` after the last test.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cctype>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 
 #include "lesson_test.h"
 #include "simulator/gpu/check/reports.h"
 #include "simulator/gpu/runtime/control.h"
+#include "source_lines.h"
+#include "watchdog.h"
 
 namespace lesson {
 namespace {
@@ -85,24 +88,56 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// A reader that has gone (`| head`) does not end the program: its results are still wanted.
+template <typename... Values>
+void say(fmt::format_string<Values...> text, Values&&... values) {
+  const std::string line = fmt::format(text, std::forward<Values>(values)...);
+  std::fflush(stdout);  // what the learner has printed
+  for (std::size_t at = 0; at < line.size();) {
+    const ssize_t count = ::write(STDOUT_FILENO, line.data() + at, line.size() - at);
+    if (count <= 0) return;
+    at += static_cast<std::size_t>(count);
+  }
+}
+
+// Without the lines that name the functions which issued an operation, unless LOCKSTEP_LESSON_VERBOSE is set.
+std::string without_stacks(const std::string& report) {
+  if (std::getenv("LOCKSTEP_LESSON_VERBOSE") != nullptr) return report;
+  std::istringstream lines(report);
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("  '", 0) != 0 || line.find("' was issued by ") == std::string::npos) text += line + "\n";
+  }
+  return text;
+}
+
 class Reporter : public testing::EmptyTestEventListener {
  public:
   Reporter() : color_(isatty(1) != 0) {
     if (const char* path = std::getenv("LOCKSTEP_LESSON_RESULTS")) results_.open(path);
   }
 
+  void OnTestProgramStart(const testing::UnitTest& all) override {
+    for (int p = 0; p < all.total_test_suite_count(); ++p) {
+      const testing::TestSuite& part = *all.GetTestSuite(p);
+      for (int t = 0; t < part.total_test_count(); ++t) note("plan", *part.GetTestInfo(t), "");
+    }
+  }
+
   void OnTestSuiteStart(const testing::TestSuite& part) override {
-    if (testing::UnitTest::GetInstance()->test_suite_to_run_count() > 1) fmt::print("  {}\n", sentence(part.name()));
+    if (testing::UnitTest::GetInstance()->test_suite_to_run_count() > 1) say("  {}\n", sentence(part.name()));
   }
 
   void OnTestStart(const testing::TestInfo& test) override {
     note("start", test, "");
+    watch_test(sentence(test.name()));
     failures_.clear();
     lockstep::sim::clear_device_errors();
     lockstep::sim::clear_check_reports();
     cudaSetDevice(0);
     cudaGetLastError();
     forget_notes();
+    forget_calls();
   }
 
   void OnTestPartResult(const testing::TestPartResult& result) override {
@@ -113,22 +148,30 @@ class Reporter : public testing::EmptyTestEventListener {
   }
 
   void OnTestEnd(const testing::TestInfo& test) override {
+    watch_test("");
     const bool good = failures_.empty();
+    if (good) {
+      for (const std::string& remark : remarks()) say("{}", wrapped("Note: " + remark, "        "));
+    } else if (!remarks().empty()) {
+      failures_.front() = remarks().front() + "\n" + failures_.front();
+    }
     note(good ? "pass" : "fail", test, good ? "" : failures_.front());
-    fmt::print("  {}  {}\n", good ? paint("ok  ", 32) : paint("FAIL", 31), sentence(test.name()));
+    say("  {}  {}\n", good ? paint("ok  ", 32) : paint("FAIL", 31), sentence(test.name()));
     passed_ += good;
     if (!good && !shown_) {
       shown_ = true;
-      for (std::size_t i = 0; i < failures_.size() && i < kShownFailures; ++i) fmt::print("{}", wrapped(failures_[i], "        "));
-      if (failures_.size() > kShownFailures) fmt::print("        (and {} more like it)\n", failures_.size() - kShownFailures);
+      for (std::size_t i = 0; i < failures_.size() && i < kShownFailures; ++i) say("{}", wrapped(failures_[i], "        "));
+      if (failures_.size() > kShownFailures) say("        (and {} more like it)\n", failures_.size() - kShownFailures);
     }
-    std::fflush(stdout);
   }
 
   void OnTestProgramEnd(const testing::UnitTest& all) override {
-    fmt::print("\n{} of {} tests pass.\n", passed_, all.test_to_run_count());
-    std::fflush(stdout);
+    say("\n{} of {} tests pass.\n", passed_, all.test_to_run_count());
+    results_ << "complete" << std::endl;
   }
+
+  // The last thing the program says: why it ends early.
+  void tell(const std::string& kind, const std::string& text) { results_ << kind << "\t\t\t" << one_line(text) << std::endl; }
 
  private:
   void note(const char* event, const testing::TestInfo& test, const std::string& text) {
@@ -149,7 +192,9 @@ class CheckModeListener : public testing::EmptyTestEventListener {
  public:
   void OnTestEnd(const testing::TestInfo&) override {
     lockstep::sim::wait_for_all_devices();
-    for (const std::string& report : lockstep::sim::check_reports()) ADD_FAILURE() << kCheckModeSays << report;
+    for (const std::string& report : lockstep::sim::check_reports()) ADD_FAILURE() << kCheckModeSays << without_stacks(report);
+    for (const std::string& call : unseen_failures())
+      ADD_FAILURE() << call << "\nYour code does not look at what the call returns. Fix: CHECK_CUDA(...) around it.";
   }
 };
 
@@ -165,10 +210,16 @@ int main(int argc, char** argv) {
   setenv("LOCKSTEP_SIM_CHECK", "memory,race,deadlock", 1);
   setenv("LOCKSTEP_SIM_CHECK_GRACE", "15000", 0);
   unsetenv("LOCKSTEP_SIM_FAULT");
+  signal(SIGPIPE, SIG_IGN);
   testing::InitGoogleTest(&argc, argv);
   testing::TestEventListeners& listeners = testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());  // NOLINT(cppcoreguidelines-owning-memory): gtest's way
-  listeners.Append(new lesson::Reporter);
+  auto* const reporter = new lesson::Reporter;                   // NOLINT(cppcoreguidelines-owning-memory): gtest's way
+  listeners.Append(reporter);
   listeners.Append(new lesson::CheckModeListener);  // gtest calls OnTestEnd in reverse order, so this one first
+  // Before the first use of the virtual GPU, whose own handlers come first.
+  lesson::start_watchdog({[](const std::string& text) { lesson::say("{}", text); },
+                          [reporter](const std::string& kind, const std::string& text) { reporter->tell(kind, text); }});
+  lockstep::sim::set_place_of_call(&lesson::place_of_call);
   return RUN_ALL_TESTS();
 }

@@ -56,6 +56,11 @@ void forget_notes();
 // Writes a buffer in the replica's stream under this name: check mode reports what it is not ordered with.
 void touch(const Replica& replica, float* buffer, std::int64_t count, const char* name);
 
+// Calls that failed unseen, and waits that did nothing, since the test began.
+std::vector<std::string> unseen_failures();
+std::vector<std::string> remarks();
+void forget_calls();
+
 // Whether check mode has reported something in this test.
 bool check_mode_complained();
 

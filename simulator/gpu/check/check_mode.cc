@@ -48,7 +48,7 @@ void CheckMode::allocated(int device, std::uintptr_t begin, std::size_t bytes) {
   auto old = freed_.upper_bound(begin);
   if (old != freed_.begin() && std::prev(old)->first + std::prev(old)->second.bytes > begin) --old;
   while (old != freed_.end() && old->first < begin + bytes) old = freed_.erase(old);
-  live_[begin] = {bytes, device, site, {}};
+  live_[begin] = {bytes, device, site, {}, {}};
   shadow_.add(begin, bytes, device == kHostDevice);  // the host may have written all of its own
 }
 
@@ -84,10 +84,12 @@ std::string CheckMode::place(std::uintptr_t begin, std::uintptr_t end) const {
   const auto* const block = holder(live_, begin);
   if (block == nullptr) return how_many(end - begin);
   const std::uintptr_t first = begin - block->first;
-  const std::string whole =
-      how_many(block->second.bytes) + " that " + describe(block->second.allocated) + " allocated " + where(block->second.device);
-  if (first == 0 && end - begin == block->second.bytes) return "the " + whole;
-  return "bytes " + std::to_string(first) + " to " + std::to_string(first + (end - begin) - 1) + " of the " + whole;
+  const std::string& name = block->second.name;
+  const std::string whole = !name.empty() ? name
+                                          : "the " + how_many(block->second.bytes) + " that " + describe(block->second.allocated) +
+                                                " allocated " + where(block->second.device);
+  if (first == 0 && end - begin == block->second.bytes) return whole;
+  return "bytes " + std::to_string(first) + " to " + std::to_string(first + (end - begin) - 1) + " of " + whole;
 }
 
 std::string CheckMode::whereabouts(const void* address) const {
@@ -145,6 +147,22 @@ std::string CheckMode::name_of_stream(const Stream* stream) {
   return order_.name(stream);
 }
 
+void CheckMode::name_stream(const Stream* stream, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  order_.rename(stream, name);
+}
+
+void CheckMode::name_memory(const void* address, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  const auto found = live_.find(number(address));
+  if (found != live_.end()) found->second.name = name;
+}
+
+void CheckMode::set_place_of_call(PlaceOfCall place_of_call) {
+  const std::lock_guard lock(mutex_);
+  place_of_call_ = place_of_call;
+}
+
 void CheckMode::issued(Node& node) {
   ++activity_;
   auto issue = std::make_shared<Issue>();
@@ -166,6 +184,8 @@ void CheckMode::issued(Node& node) {
   }
   const std::lock_guard lock(mutex_);
   issue->stream = order_.name(node.stream);
+  issue->number = ++issued_;
+  order_.issued(node.stream, node.sequence, node.after, issue->number);
   auto check = std::make_shared<NodeCheck>();
   check->issue = std::move(issue);
   check->host = order_.host();
@@ -220,27 +240,6 @@ void CheckMode::check_written(const Node& node, const Touch& touch) const {
                                          "View<T>), or pass a smaller view."};
 }
 
-std::string CheckMode::race_text(Node& node, const Touch& touch, const Conflict& conflict) {
-  const Issue& mine = *node.check->issue;
-  const Issue& other = *conflict.earlier.issue;
-  std::string text = "race: " + quoted(mine.name) + " on " + mine.stream + (touch.write ? " writes " : " reads ") +
-                     place(conflict.begin, conflict.end) + ", which " + quoted(other.name) + " on " + other.stream +
-                     (conflict.earlier_wrote ? " writes" : " reads") + ", and nothing orders the two.\n  " + quoted(other.name) +
-                     " was issued by " + describe(other.site) + ".\n  " + quoted(mine.name) + " was issued by " + describe(mine.site) +
-                     ".\n  ";
-  if (order_.has_waited_for(node.stream, conflict.earlier.stream)) {
-    text += mine.stream + " did wait for " + other.stream + ", but for a moment before " + quoted(other.name) +
-            ": the event was recorded too early, or an older record of it was waited for.\n  ";
-  } else {
-    const std::vector<std::string> waited = order_.waited_for(node.stream);
-    text += mine.stream + " has never waited for " + other.stream;
-    for (std::size_t i = 0; i < waited.size() && i < 3; ++i) text += (i == 0 ? "; it has waited only for " : ", ") + waited[i];
-    text += ".\n  ";
-  }
-  return text + "Fix: cudaEventRecord(event, " + other.stream + ") after " + quoted(other.name) + ", then cudaStreamWaitEvent(" +
-         mine.stream + ", event) before " + quoted(mine.name) + ".";
-}
-
 void CheckMode::check_order(Node& node, const Touch& touch) {
   const Access access{order_.index(node.stream), node.sequence, node.check->issue};
   const auto before = [&](const Access& earlier) {
@@ -248,7 +247,7 @@ void CheckMode::check_order(Node& node, const Touch& touch) {
   };
   const std::uintptr_t begin = number(touch.begin);
   const auto conflict = touch.write ? shadow_.write(begin, touch.bytes, access, before) : shadow_.read(begin, touch.bytes, access, before);
-  if (conflict) throw Fault{cudaErrorIllegalState, race_text(node, touch, *conflict)};
+  if (conflict) throw Fault{cudaErrorIllegalState, race_text(access, touch.write, *conflict), true};
 }
 
 void CheckMode::before_run(Node& node, const std::vector<Touch>& touches) {
@@ -375,6 +374,18 @@ std::vector<std::string> check_reports() {
 
 void clear_check_reports() {
   if (CheckMode* const check = check_mode()) check->clear_reports();
+}
+
+void name_stream(cudaStream_t stream, const std::string& name) {
+  if (CheckMode* const check = check_mode()) check->name_stream(stream, name);
+}
+
+void name_memory(const void* address, const std::string& name) {
+  if (CheckMode* const check = check_mode()) check->name_memory(address, name);
+}
+
+void set_place_of_call(PlaceOfCall place) {
+  if (CheckMode* const check = check_mode()) check->set_place_of_call(place);
 }
 
 }  // namespace lockstep::sim

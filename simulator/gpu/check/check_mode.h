@@ -21,6 +21,7 @@
 #include "simulator/gpu/check/call_site.h"
 #include "simulator/gpu/check/guarded_memory.h"
 #include "simulator/gpu/check/order.h"
+#include "simulator/gpu/check/reports.h"
 #include "simulator/gpu/check/shadow.h"
 #include "simulator/gpu/runtime/checker.h"
 
@@ -73,6 +74,9 @@ class CheckMode : public Checker {
   // "byte 12 of 400 bytes that cudaMalloc in main allocated on device 0", "... and cudaFree in main has freed", "no allocation".
   std::string whereabouts(const void* address) const;
   std::string name_of_stream(const Stream* stream);
+  void name_stream(const Stream* stream, const std::string& name);
+  void name_memory(const void* address, const std::string& name);
+  void set_place_of_call(PlaceOfCall place);
   std::vector<std::string> reports() const;
   void clear_reports();
 
@@ -81,6 +85,7 @@ class CheckMode : public Checker {
     std::size_t bytes = 0;
     int device = 0;
     CallSite allocated, freed;
+    std::string name;
   };
   using Allocations = std::map<std::uintptr_t, Allocation>;  // by begin
   static const Allocations::value_type* holder(const Allocations& allocations, std::uintptr_t address);
@@ -88,7 +93,9 @@ class CheckMode : public Checker {
   void check_live(const Touch& touch) const;
   void check_written(const Node& node, const Touch& touch) const;
   void check_order(Node& node, const Touch& touch);
-  std::string race_text(Node& node, const Touch& touch, const Conflict& conflict);
+  std::string race_text(const Access& access, bool writes, const Conflict& conflict) const;
+  std::string race_fix(const Access& first, const Access& second) const;
+  std::string place_of(const Issue& issue) const;
 
   const std::chrono::milliseconds grace_;
   mutable std::mutex mutex_;
@@ -96,6 +103,8 @@ class CheckMode : public Checker {
   Shadow shadow_;
   Allocations live_, freed_;
   std::vector<std::string> reports_;
+  std::uint64_t issued_ = 0;
+  PlaceOfCall place_of_call_ = nullptr;
   std::atomic<std::uint64_t> activity_{0};  // grows when anything is issued or starts
 };
 

@@ -23,7 +23,7 @@ void Order::created(const Stream* stream) {
   const auto known = lines_.find(stream);
   if (known != lines_.end()) {
     known->second.name.clear();
-    known->second.waited_for.clear();
+    known->second.waits.clear();
   }
   line(stream);
 }
@@ -47,16 +47,31 @@ std::vector<Moment> Order::retired(int device, bool blocking_only) {
   return moments;
 }
 
-std::vector<std::string> Order::waited_for(const Stream* stream) {
-  const std::vector<int>& waited = line(stream).waited_for;
+void Order::issued(const Stream* stream, std::uint64_t sequence, const std::vector<Moment>& after, std::uint64_t number) {
+  constexpr std::size_t kKept = 64;
+  Line& here = line(stream);
+  for (const Moment& moment : after) {
+    if (moment.stream == nullptr || moment.stream == stream) continue;
+    here.waits.push_back({sequence, line(moment.stream).index, number});
+    if (here.waits.size() > kKept) here.waits.pop_front();
+  }
+}
+
+std::vector<std::string> Order::waited_for(const Access& access) const {
   std::vector<std::string> names;
-  for (auto index = waited.rbegin(); index != waited.rend(); ++index) names.push_back(by_index_[static_cast<std::size_t>(*index)]->name);
+  const auto& waits = by_index_[static_cast<std::size_t>(access.stream)]->waits;
+  for (auto wait = waits.rbegin(); wait != waits.rend(); ++wait) {
+    if (wait->sequence > access.sequence) continue;
+    const std::string& name = by_index_[static_cast<std::size_t>(wait->other)]->name;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
   return names;
 }
 
-bool Order::has_waited_for(const Stream* stream, int other) {
-  const std::vector<int>& waited = line(stream).waited_for;
-  return std::find(waited.begin(), waited.end(), other) != waited.end();
+bool Order::has_waited_for(const Access& access, int other, std::uint64_t since) const {
+  const auto& waits = by_index_[static_cast<std::size_t>(access.stream)]->waits;
+  return std::any_of(waits.begin(), waits.end(),
+                     [&](const Wait& wait) { return wait.sequence <= access.sequence && wait.other == other && wait.number >= since; });
 }
 
 VectorClock Order::clock_at(const Moment& moment) {
@@ -83,9 +98,6 @@ void Order::started(const Stream* stream, std::uint64_t sequence, const std::vec
   for (const Moment& moment : waited) {
     if (moment.stream == nullptr || moment.stream == stream) continue;
     advanced = here.now.join(clock_at(moment)) || advanced;
-    const int other = line(moment.stream).index;
-    std::erase(here.waited_for, other);
-    here.waited_for.push_back(other);
   }
   if (host != nullptr && host != here.host) {
     advanced = here.now.join(*host) || advanced;

@@ -26,6 +26,7 @@ struct Issue {
   std::string name;
   std::string stream;  // "stream 2 of device 0"
   CallSite site;
+  std::uint64_t number = 0;  // in the order of the calls, which is not the order in which operations run
 };
 
 // One operation's touch of memory.
@@ -43,8 +44,12 @@ class Order {
 
   int index(const Stream* stream) { return line(stream).index; }
   const std::string& name(const Stream* stream) { return line(stream).name; }
-  std::vector<std::string> waited_for(const Stream* stream);  // streams, the latest first
-  bool has_waited_for(const Stream* stream, int other);
+  void rename(const Stream* stream, const std::string& name) { line(stream).name = name; }
+
+  // The waits of a node, when it is issued. What is known of them follows from the order of the calls alone.
+  void issued(const Stream* stream, std::uint64_t sequence, const std::vector<Moment>& after, std::uint64_t number);
+  std::vector<std::string> waited_for(const Access& access) const;  // streams that its stream has waited for until then, the latest first
+  bool has_waited_for(const Access& access, int other, std::uint64_t since = 0) const;  // with a wait that was issued since then
 
   // Moments of destroyed streams that count as its device's.
   std::vector<Moment> retired(int device, bool blocking_only);
@@ -63,11 +68,16 @@ class Order {
   bool before_host(const Access& access) const { return access.stream < 0 || host_->of(access.stream) >= access.sequence; }
 
  private:
+  struct Wait {
+    std::uint64_t sequence = 0;  // of the node that waits
+    int other = 0;               // stream
+    std::uint64_t number = 0;    // in the order of the calls
+  };
   struct Line {
     int index = 0;
     std::string name;
     VectorClock now;                                                                   // of others; the stream's own nodes are always known
-    std::vector<int> waited_for;                                                       // by itself, not through the host; the latest last
+    std::deque<Wait> waits;                                                            // the latest last
     std::shared_ptr<const VectorClock> host;                                           // joined last
     std::deque<std::pair<std::uint64_t, std::shared_ptr<const VectorClock>>> history;  // `now` from a node on
   };

@@ -55,7 +55,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 void watch_for_segfaults() {
   struct sigaction action = {};
   action.sa_sigaction = &on_fault;
-  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;  // a stack may be full
   sigemptyset(&action.sa_mask);
   sigaction(SIGSEGV, &action, &previous);
 }

@@ -42,6 +42,7 @@ struct Operation {
 struct Fault {
   cudaError_t status = cudaErrorLaunchFailure;
   std::string what;
+  bool complete = false;  // the text names the operations itself
 };
 
 // Several streams meet here: a stream that reaches the gate stays there until `expected` streams have reached it.

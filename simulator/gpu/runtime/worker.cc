@@ -59,7 +59,7 @@ void Executor::guarded(Node& node, const Run& run) {
   try {
     run();
   } catch (const Fault& fault) {
-    fail(device, fault.status, name_of(node) + ": " + fault.what);
+    fail(device, fault.status, fault.complete ? fault.what : name_of(node) + ": " + fault.what);
   } catch (const std::exception& problem) {
     fail(device, cudaErrorLaunchFailure, name_of(node) + ": " + problem.what());
   } catch (...) {

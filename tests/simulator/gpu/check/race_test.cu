@@ -1,4 +1,5 @@
 // LOCKSTEP_SIM_CHECK=race: operations that touch the same bytes must be ordered, and what is missing is said in words.
+#include <atomic>
 #include <random>
 #include <thread>
 
@@ -82,6 +83,91 @@ TEST_F(Race, EventRecordedTooEarlyIsSaid) {
   cudaDeviceSynchronize();
   expect_report({"race", "'produce'", "'consume'"});
   EXPECT_NE(sim::check_reports()[0].find("recorded too early"), std::string::npos) << sim::check_reports()[0];
+}
+
+// The worker that runs `held` waits for the host, so the operation that was issued second runs first.
+class Held {
+ public:
+  explicit Held(cudaStream_t stream) {
+    EXPECT_EQ(cudaSuccess, cudaLaunchHostFunc(
+                               stream,
+                               [](void* go) {
+                                 while (!*static_cast<std::atomic<bool>*>(go)) std::this_thread::yield();
+                               },
+                               &go_));
+  }
+  void release() { go_ = true; }
+
+ private:
+  std::atomic<bool> go_{false};
+};
+
+TEST_F(Race, FollowsTheOrderOfTheCallsWhicheverRanFirst) {
+  std::vector<std::string> reports;
+  for (const bool second_runs_first : {false, true}) {
+    const std::uint64_t before = sim::counters().operations;
+    Held held(a);
+    if (!second_runs_first) {
+      held.release();
+      start_producing(a);
+      wait_until_run(before + 2);
+      start_consuming(b);
+    } else {
+      start_producing(a);
+      start_consuming(b);
+      wait_until_run(before + 1);
+      held.release();
+    }
+    wait_for_all();
+    expect_report(
+        {"race: 'produce' on stream", "writes", "then 'consume' on stream", "reads it", "[ produce writes ]", "[ consume reads ]"});
+    const std::string report = sim::check_reports().at(0);
+    reports.push_back(report.substr(0, report.find("was issued by")));
+    EXPECT_LT(report.find("[ produce writes ]"), report.find("[ consume reads ]"));
+    sim::clear_device_errors();
+    sim::clear_check_reports();
+  }
+  EXPECT_EQ(reports[0], reports[1]);
+}
+
+TEST_F(Race, AWaitThatIsThereIsNotAdvisedAgain) {
+  for (const bool second_runs_first : {false, true}) {
+    const std::uint64_t before = sim::counters().operations;
+    ASSERT_CUDA(cudaEventRecord(event, a));
+    Held held(a);
+    if (!second_runs_first) held.release();
+    start_producing(a);
+    if (!second_runs_first) wait_until_run(before + 2);
+    ASSERT_CUDA(cudaStreamWaitEvent(b, event, 0));
+    start_consuming(b);
+    if (second_runs_first) wait_until_run(before + 1);
+    held.release();
+    wait_for_all();
+    const std::string report = sim::check_reports().at(0);
+    EXPECT_NE(report.find("recorded too early"), std::string::npos) << report;
+    EXPECT_EQ(report.find("cudaStreamWaitEvent"), report.rfind("cudaStreamWaitEvent in")) << report;  // not in the advice
+    sim::clear_device_errors();
+    sim::clear_check_reports();
+  }
+}
+
+TEST_F(Race, NamesOfStreamsAndMemoryAreUsedAndAdviceIsForTheReadersCode) {
+  sim::name_stream(a, "replica 0's stream");
+  sim::name_memory(x.data(), "replica 0's buffer");
+  sim::set_place_of_call([](const std::vector<const void*>& frames) { return std::string(frames.empty() ? "" : "your line 7"); });
+  start_producing(a);
+  start_consuming(b);
+  wait_for_all();
+  expect_report(
+      {"'produce' on replica 0's stream (your line 7) writes replica 0's buffer, then 'consume'", "before 'consume' (your line 7)"});
+  sim::clear_device_errors();
+  sim::clear_check_reports();
+  sim::set_place_of_call([](const std::vector<const void*>&) { return std::string(); });
+  start_producing(a);
+  start_consuming(b);
+  wait_for_all();
+  expect_report({"before your function returns: 'consume' comes after it"});
+  sim::set_place_of_call(nullptr);
 }
 
 TEST_F(Race, WriteAfterReadNeedsOrderToo) {
