@@ -46,13 +46,14 @@ function(lockstep_add_kernel_ptx target folder)
   if(version MATCHES "release (1[3-9]|[2-9][0-9])")
     list(APPEND flags -static-global-template-stub=false)
   endif()
-  file(MAKE_DIRECTORY ${folder})
+  set(notes ${CMAKE_CURRENT_BINARY_DIR}/${target})  # what each depends on; `folder` goes into bundles
+  file(MAKE_DIRECTORY ${folder} ${notes})
   set(made "")
   foreach(kernel ${ARGN})
     get_filename_component(name ${kernel} NAME_WE)
-    add_custom_command(OUTPUT ${folder}/${name}.ptx COMMAND ${LOCKSTEP_NVCC} -ptx -arch=sm_75 ${flags} -MD -MF ${folder}/${name}.d
+    add_custom_command(OUTPUT ${folder}/${name}.ptx COMMAND ${LOCKSTEP_NVCC} -ptx -arch=sm_75 ${flags} -MD -MF ${notes}/${name}.d
         -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/engine/cuda ${kernel} -o ${folder}/${name}.ptx
-      DEPENDS ${kernel} DEPFILE ${folder}/${name}.d VERBATIM)
+      DEPENDS ${kernel} DEPFILE ${notes}/${name}.d VERBATIM)
     list(APPEND made ${folder}/${name}.ptx)
   endforeach()
   add_custom_target(${target} DEPENDS ${made})

@@ -352,6 +352,11 @@ void CheckMode::after_run(Node& node) {
   }
 }
 
+void CheckMode::may_be_written(std::uintptr_t begin, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (checks().memory) shadow_.set_written(begin, bytes);
+}
+
 void CheckMode::report(const std::string& text) {
   const std::lock_guard lock(mutex_);
   reports_.push_back(text);

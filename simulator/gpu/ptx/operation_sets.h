@@ -17,6 +17,7 @@ void add_moves(Table& table);
 void add_memory_operations(Table& table);
 void add_atomic_operations(Table& table);
 void add_exchange_operations(Table& table);
+void add_matrix_operations(Table& table);
 void add_control_operations(Table& table);
 
 }  // namespace lockstep::ptx

@@ -94,6 +94,7 @@ const Table& operations() {
     add_memory_operations(all);
     add_atomic_operations(all);
     add_exchange_operations(all);
+    add_matrix_operations(all);
     add_control_operations(all);
     return all;
   }();

@@ -62,6 +62,7 @@ class ReachOfDevice : public Reach {
       why = "which " + why;
       return std::nullopt;
     }
+    if (runtime().checker != nullptr && block->device != kHostDevice) runtime().checker->may_be_written(block->begin, block->bytes);
     return Bytes{block->begin, block->bytes, resolve(reinterpret_cast<std::byte*>(block->begin))};
   }
 

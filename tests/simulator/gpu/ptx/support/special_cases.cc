@@ -31,6 +31,7 @@ std::set<std::string> run_special_cases() {
   move_cases(covered);
   carry_cases(covered);
   control_cases(covered);
+  matrix_cases(covered);
   return covered;
 }
 

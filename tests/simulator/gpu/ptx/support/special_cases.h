@@ -20,6 +20,7 @@ void exchange_cases(Covered& covered);
 void move_cases(Covered& covered);
 void carry_cases(Covered& covered);
 void control_cases(Covered& covered);
+void matrix_cases(Covered& covered);
 
 inline bool starts_with(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
 
