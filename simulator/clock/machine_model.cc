@@ -1,5 +1,6 @@
 #include "simulator/clock/machine_model.h"
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -45,7 +46,12 @@ class Reader {
     return value;
   }
   double number(const std::string& path, double otherwise) const { return optional(path).value_or(otherwise); }
-  int whole(const std::string& path) const { return static_cast<int>(number(path)); }
+  int whole(const std::string& path, int most = 1'000'000) const {
+    const double value = number(path);
+    if (value > most || value != std::floor(value))
+      throw std::runtime_error("\"" + path + "\" is not a whole number up to " + std::to_string(most));
+    return static_cast<int>(value);
+  }
   std::string text(const std::string& path, const std::string& otherwise) const {
     const Json* found = at(path);
     return found != nullptr && found->is_string() ? found->get<std::string>() : otherwise;
@@ -151,7 +157,7 @@ Machine parse(const Json& file, const std::string& name) {
   machine.gpus_per_node = read.whole("gpus");
   if (machine.gpus_per_node < 1 || machine.gpus_per_node > 64) throw std::runtime_error("\"gpus\" is from 1 to 64");
   const double nodes = read.number("nodes", 1);
-  if (nodes < 1) throw std::runtime_error("\"nodes\" is at least 1");
+  if (nodes < 1 || nodes > 65536) throw std::runtime_error("\"nodes\" is from 1 to 65536");
   machine.gpus = machine.gpus_per_node * static_cast<int>(nodes);
   machine.memory_bytes = static_cast<std::size_t>(read.number("gpu.memory_gib") * static_cast<double>(kGiB));
   const double capability = read.number("gpu.compute_capability");
@@ -161,7 +167,7 @@ Machine parse(const Json& file, const std::string& name) {
   machine.threads_per_multiprocessor = read.whole("gpu.threads_per_multiprocessor");
   machine.shared_per_multiprocessor = static_cast<std::size_t>(read.number("gpu.shared_kib")) * kKiB;
   machine.shared_optin = static_cast<std::size_t>(read.number("gpu.shared_optin_kib")) * kKiB;
-  machine.l2_bytes = read.whole("gpu.l2_mib") * static_cast<int>(kMiB);
+  machine.l2_bytes = read.whole("gpu.l2_mib", 1024) * static_cast<int>(kMiB);
   machine.memory_bus_bits = read.whole("gpu.memory_bus_bits");
 
   const double fp32 = read.positive("gpu.peak_tflops.fp32");

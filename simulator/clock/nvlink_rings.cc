@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace lockstep::clock {
 
@@ -11,7 +12,7 @@ namespace {
 // Searches for as many cycles as the links allow, by trying each cycle first: eight GPUs have 2,520.
 class CycleSearch {
  public:
-  CycleSearch(const LinkCounts& links, int ranks) : links_(links), ranks_(static_cast<std::size_t>(ranks)), bound_(most_possible()) {}
+  CycleSearch(LinkCounts links, int ranks) : links_(std::move(links)), ranks_(static_cast<std::size_t>(ranks)), bound_(most_possible()) {}
 
   int most() {
     start_cycle(0);

@@ -99,6 +99,8 @@ TEST_F(OwnFile, AFigureThatCannotBeIsNamed) {
   EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10, "nccl_ramp_us": -1})"), "not a machine: \"links.peer.nccl_ramp_us\" is negative");
   EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10})", R"(, "bus": {"pass_gb_s": -1})"),
             "not a machine: \"nccl.bus.pass_gb_s\" is negative");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10})", R"(, "gpus": 2.5)"), "not a machine: \"gpus\" is not a whole number up to 1000000");
+  EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10})", R"(, "nodes": 1e12)"), "not a machine: \"nodes\" is from 1 to 65536");
   for (const char* links : {"3", "[[0, 1]]", "[[0, 1], [2, 0]]", "[[1, 1], [1, 0]]", R"([[0, "x"], [1, 0]])", "[[0, -1], [-1, 0]]"})
     EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10, "nvlinks": )" + std::string(links) + "}"),
               "not a machine: \"links.peer.nvlinks\" is not a symmetric table of 2 x 2 numbers of links")
