@@ -1,5 +1,6 @@
 // The tests of lesson 1. Your file is included before this one.
 #include "lesson_test.h"
+#include "work_graph.h"
 
 namespace lesson {
 
@@ -46,6 +47,23 @@ TEST(Replicate, Replica0MayChangeItsWeightsRightAfter) {
   touch(replicas[0], replicas[0].buffer, 1000, "the next step");
   replicas.wait();
   expect_copies(replicas, 3, 1000);
+}
+
+TEST(Replicate, EachCopyIsInTheStreamOfTheReplicaThatGetsIt) {
+  Replicas replicas(3, 10, [](int, std::int64_t i) { return weight(i); });
+  WorkGraph graph;
+  replicate(replicas.all());
+  graph.stop();
+  int copies = 0;
+  for (const Work& work : graph.work()) {
+    if (!work.is_message()) continue;
+    ++copies;
+    REQUIRE(work.stream == replicas[work.writes].stream) << "The copy to replica " << work.writes << " is not in replica " << work.writes
+                                                         << "'s own stream. Then that stream does not know about it: its next kernel may "
+                                                            "read the weights before they have come, and copies in "
+                                                            "one stream run one after another.";
+  }
+  EXPECT(copies == 2) << "3 replicas need 2 copies; " << copies << " were made.";
 }
 
 TEST(Replicate, TheHostDoesNotWait) {

@@ -1,5 +1,6 @@
 // The tests of lesson 2. Your file is included before this one.
 #include "lesson_test.h"
+#include "work_graph.h"
 
 namespace lesson {
 
@@ -65,7 +66,15 @@ void send_and_compare(std::int64_t samples, int n, std::int64_t numbers) {
       shards.push_back({first, samples / n + (r < samples % n)});
       first += shards.back().count;
     }
+    WorkGraph graph;
     send_shards(x, numbers, shards, replicas.all());
+    graph.stop();
+    for (const Work& work : graph.work()) {
+      if (work.name != "copy" || work.writes < 0) continue;
+      EXPECT(work.stream == replicas[work.writes].stream)
+          << "The samples of replica " << work.writes << " are copied in another stream than replica " << work.writes
+          << "'s own. Its stream does not wait for them, and copies in one stream run one after another.";
+    }
     EXPECT(host_waits() == 0) << "send_shards() made the host wait " << host_waits()
                               << " times: the copies to all replicas can run at once.";
     replicas.wait();

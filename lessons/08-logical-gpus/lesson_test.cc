@@ -44,6 +44,14 @@ TEST(Allocate, PastTheLimitIsRefused) {
   EXPECT(refusal(arena, 200, "c").empty()) << "Limit 1024, used 768: 200 bytes take 256 and fit, but were refused.";
 }
 
+TEST(Allocate, VeryLargeRequestsAreRefused) {
+  Arena arena(0, 1024);
+  for (const std::size_t bytes : {std::size_t{1} << 32, (std::size_t{1} << 40) + 1, std::size_t{0} - 200}) {
+    EXPECT(!refusal(arena, bytes, "a").empty()) << "Limit 1024: " << bytes << " bytes should be refused, but were allocated; used() says "
+                                                << arena.used() << ". Does a sum or a rounded size overflow?";
+  }
+}
+
 TEST(Allocate, EveryAllocationTakesWholeSteps) {
   Arena arena(0, 1024);
   for (int i = 0; i < 4; ++i) {
@@ -75,6 +83,32 @@ TEST(Release, GivesRoomForOthers) {
   EXPECT(arena.holders() == "b 1024") << "Only b holds memory now; holders() says: " << arena.holders() << ".";
 }
 
+TEST(Release, TheMemoryGoesBackToTheGPU) {
+  Arena arena(0, 1024);
+  void* memory = arena.allocate(512, "a");
+  arena.release(memory);
+  cudaPointerAttributes attributes{};
+  const bool known = cudaPointerGetAttributes(&attributes, memory) == cudaSuccess && attributes.type == cudaMemoryTypeDevice;
+  cudaGetLastError();
+  EXPECT(!known) << "release() gives the room in the arena back, but the memory is still allocated on the GPU: a leak. Who calls cudaFree?";
+}
+
+TEST(Release, TwiceIsAnError) {
+  Arena arena(0, 1024);
+  void* memory = arena.allocate(512, "a");
+  arena.release(memory);
+  bool refused = false;
+  try {
+    arena.release(memory);
+  } catch (const std::invalid_argument&) {
+    refused = true;
+  }
+  EXPECT(refused)
+      << "The same memory was released twice; the second time the arena does not hold it any more, so std::invalid_argument should "
+         "be thrown.";
+  EXPECT(arena.used() == 0) << "After that used() should be 0 and is " << arena.used() << ".";
+}
+
 TEST(Release, AStrangeAddressIsAnError) {
   Arena arena(0, 1024);
   int here = 0;
@@ -99,6 +133,7 @@ TEST(LargestBatch, FollowsTheFormula) {
   expect_batch(64 << 20, 346, 2, 30000, 559);
   expect_batch(16 << 20, 693962, 2, 13200, 107);  // the MNIST program with a limit of 16 MiB
 }
+TEST(LargestBatch, WorksForLargeModels) { expect_batch(std::int64_t{16} << 30, 500000000, 2, 1000000, 2294); }
 TEST(LargestBatch, IsZeroWhenNotEvenTheWeightsFit) { expect_batch(1000, 10000, 2, 10, 0); }
 
 }  // namespace lesson

@@ -6,8 +6,9 @@
 namespace lesson {
 
 inline void* Arena::allocate(std::size_t bytes, const std::string& owner) {
-  const std::size_t taken = (bytes + kStep - 1) / kStep * kStep;
-  if (used_ + taken > limit_) {
+  const std::size_t left = limit_ - used_;
+  const std::size_t taken = bytes > left ? bytes : (bytes + kStep - 1) / kStep * kStep;  // so that a very large size does not overflow
+  if (taken > left) {
     throw OutOfMemory(owner + " asked for " + std::to_string(bytes) + " bytes, but only " + std::to_string(limit_ - used_) + " of " +
                       std::to_string(limit_) + " are free. Held: " + holders() + ".");
   }

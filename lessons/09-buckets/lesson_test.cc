@@ -1,5 +1,6 @@
 // The tests of lesson 9. Your file is included before this one.
 #include "lesson_test.h"
+#include "work_graph.h"
 
 namespace lesson {
 
@@ -82,6 +83,28 @@ TEST(Overlap, EachBucketIsSentAsSoonAsItIsComplete) {
                                      << computed << ". Nothing overlaps that way.\nYour order: " << order << ".";
   }
   REQUIRE(reduced == kBuckets.size()) << reduced << " of " << kBuckets.size() << " buckets were reduced.\nYour order: " << order << ".";
+}
+
+TEST(Overlap, BackwardDoesNotWaitForSums) {
+  Backward backward(2, kSizes);
+  WorkGraph graph;
+  backward_with_overlap(backward, kBuckets);
+  graph.stop();
+  const std::vector<Work>& work = graph.work();
+  int kernels = 0, sums = 0;
+  for (std::size_t later = 0; later < work.size(); ++later) {
+    sums += work[later].is_message();
+    if (work[later].name != "gradient of a layer") continue;
+    const int layer = kernels++ / 2;  // of two replicas
+    for (std::size_t earlier = 0; earlier < later; ++earlier) {
+      REQUIRE(!work[earlier].is_message() || !graph.before(static_cast<int>(earlier), static_cast<int>(later)))
+          << "The gradient of layer " << layer
+          << " waits until an earlier bucket has been reduced: nothing overlaps. Let the compute streams wait for the communication "
+             "streams only "
+             "once, after the last bucket.";
+    }
+  }
+  EXPECT(sums > 0) << "Nothing was reduced.";
 }
 
 TEST(Overlap, TheHostNeverStops) {

@@ -85,6 +85,9 @@ TEST(Loss, IsMinusTheLogarithmOfTheProbability) {
 TEST(Loss, SurvivesLargeScores) {
   const double is = loss_from_scores({1000, 0}, 0), far = loss_from_scores({1000, 0}, 1);
   EXPECT(std::abs(is) < 1e-9) << "Scores 1000, 0 with label 0: the loss should be 0; you say " << number(is) << ". exp(1000) is infinite.";
+  const double low = loss_from_scores({-1000, -1001}, 0), wanted = std::log(1 + std::exp(-1.0));
+  EXPECT(std::abs(low - wanted) < 1e-9) << "Scores -1000, -1001 with label 0: the loss should be " << number(wanted) << "; you say "
+                                        << number(low) << ". Is the largest score subtracted also where all are below zero?";
   EXPECT(std::abs(far - 1000) < 1e-6) << "Scores 1000, 0 with label 1: the loss should be 1000; you say " << number(far) << ".";
 }
 

@@ -73,5 +73,16 @@ TEST(BlockSums, OneSmallBlock) { run_sums(8, 8); }
 TEST(BlockSums, ManyBlocks) { run_sums(1024, 256); }
 TEST(BlockSums, TheLastBlockIsNotFull) { run_sums(1000, 128); }
 TEST(BlockSums, BlocksOfOneThread) { run_sums(5, 1); }
+TEST(BlockSums, ThreadsMayRunInAnyOrder) {
+  for (std::uint64_t order = 1; order <= 8 && !testing::Test::HasFailure() && !check_mode_complained(); ++order) {
+    shuffle_threads(order);
+    run_sums(64, 32);
+  }
+  shuffle_threads(0);
+  EXPECT(!testing::Test::HasFailure() && !check_mode_complained())
+      << "The threads of the block ran in another order this time. Between the last write of an element of shared memory and another "
+         "thread's read "
+         "there must be a __syncthreads().";
+}
 
 }  // namespace lesson

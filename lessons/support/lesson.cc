@@ -245,6 +245,8 @@ void touch(const Replica& replica, float* buffer, std::int64_t count, const char
   CHECK_CUDA(cudaLaunchKernelEx(&config, scale_kernel, 1.0F, View<float>{buffer, count}));
 }
 
+void shuffle_threads(std::uint64_t seed) { lockstep::sim::set_schedule_seed(seed); }
+
 bool check_mode_complained() { return !lockstep::sim::check_reports().empty(); }
 
 std::string number(double value) { return fmt::format("{:.6g}", value); }

@@ -61,6 +61,9 @@ std::vector<std::string> unseen_failures();
 std::vector<std::string> remarks();
 void forget_calls();
 
+// Another order of the threads of a block, and of blocks; 0: in order.
+void shuffle_threads(std::uint64_t seed);
+
 // Whether check mode has reported something in this test.
 bool check_mode_complained();
 
