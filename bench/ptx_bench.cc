@@ -93,10 +93,12 @@ void compare(const std::string& name, std::int64_t batch) {
     in_kernels += seconds;
     ++kernels;
   }
-  const double far = distance(slow.weights, fast.weights);
+  // Of what the step changed: Adam makes a whole step of a gradient that is only rounding, so a few weights may differ.
+  const double far = distance(slow.weights, fast.weights) / distance(start, fast.weights);
   std::printf(
-      "geometric mean of %d kernels: %.1f times slower; %.0f million warp instructions a second and core; weights differ by %.1e (%s)\n\n",
-      kernels, std::exp(logarithms / kernels), 1e-6 * instructions / in_kernels, far, far < 1e-6 ? "right" : "WRONG");
+      "geometric mean of %d kernels: %.1f times slower; %.0f million warp instructions a second and core; weights differ by %.1e of the "
+      "step (%s)\n\n",
+      kernels, std::exp(logarithms / kernels), 1e-6 * instructions / in_kernels, far, far < 1e-2 ? "right" : "WRONG");
 }
 
 }  // namespace
