@@ -127,7 +127,7 @@ std::string svg_of(const Validation& validation) {
   const auto x = [&](double value) { return kLeft + (std::log10(value) - first) / (last - first) * side; };
   const auto y = [&](double value) { return kTop + side - (std::log10(value) - first) / (last - first) * side; };
   std::string body;
-  for (double decade = first; decade <= last; ++decade) {
+  for (int decade = static_cast<int>(first); decade <= static_cast<int>(last); ++decade) {
     const double value = std::pow(10, decade);
     body += fmt::format("<path d='M{:.1f} {:.1f} V{:.1f} M{:.1f} {:.1f} H{:.1f}' class='grid'/>", x(value), kTop, kTop + side, kLeft,
                         y(value), kLeft + side);

@@ -48,7 +48,7 @@ Model ResNet50(const ResNet50Options& options) {
   if (options.include_top_ && options.classes_ < 1)
     throw Error("ResNet50: classes must be positive, not " + std::to_string(options.classes_));
   if (!options.pooling_.empty() && options.pooling_ != "avg" && options.pooling_ != "max")
-    throw Error("ResNet50: there is no pooling \"" + options.pooling_ + "\"; there are \"\", \"avg\" and \"max\"");
+    throw Error("ResNet50: there is no pooling \"" + options.pooling_ + R"("; there are "", "avg" and "max")");
   if (options.version_ != 1 && options.version_ != 1.5)
     throw Error("ResNet50: there is no version " + std::to_string(options.version_) + "; there are 1, which is Keras', and 1.5");
   const Style style{options.version_ == 1.5, options.momentum_, options.epsilon_, options.synchronized_};
@@ -67,7 +67,7 @@ Model ResNet50(const ResNet50Options& options) {
   else if (options.pooling_ == "max")
     x = GlobalMaxPooling2D().name("max_pool")(x);
   if (options.include_top_) x = Dense(options.classes_, options.classifier_activation_).name("predictions")(x);
-  return Model(input, x, options.name_);
+  return {input, x, options.name_};
 }
 
 }  // namespace lockstep::applications

@@ -1,6 +1,7 @@
 #include "simulator/clock/resnet50.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "simulator/clock/hardware.h"
@@ -61,8 +62,7 @@ class Builder {
   }
   NetworkStep take() {
     // Backward goes the other way, a layer's kernels in their order.
-    for (auto layer = backward_.rbegin(); layer != backward_.rend(); ++layer)
-      step_.kernels.insert(step_.kernels.end(), layer->begin(), layer->end());
+    for (const auto& layer : std::views::reverse(backward_)) step_.kernels.insert(step_.kernels.end(), layer.begin(), layer.end());
     const double copies = inference_ ? 1 : 3;  // weights, gradients, momenta; half precision keeps halves of the first two beside them
     step_.memory_bytes = step_.parameters * (4 * copies + (size_ == 2 ? 2 : 0)) + kept_ * size_ + kWorkspaceBytes;
     if (inference_) step_.memory_bytes += 2 * batch_ * 64 * 112 * 112 * size_;

@@ -150,5 +150,14 @@ TEST(Rings, NoLinkIsUsedTwice) {
   }
 }
 
+TEST(Rings, TheSearchEnds) {
+  LinkCounts links(8, std::vector<int>(8, 64));
+  for (std::size_t i = 0; i < links.size(); ++i) links[i][i] = 0;
+  links[0][1] = links[1][0] = 63;
+  const int rings = nvlink_rings(links, 8);
+  EXPECT_GT(rings, 100);
+  EXPECT_LE(rings, 7 * 64);
+}
+
 }  // namespace
 }  // namespace lockstep::clock
