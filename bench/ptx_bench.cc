@@ -13,7 +13,7 @@
 #include "engine/kernels/elementwise_kernels.h"
 #include "engine/kernels/optimizer_kernels.h"
 #include "engine/kernels/smooth_activation_kernels.h"
-#include "tests/simulator/gpu/ptx/support/ptx_launch.h"
+#include "tests/simulator/gpu/ptx/support/launch_from_ptx.h"
 
 namespace {
 
@@ -78,8 +78,7 @@ int main() {
       {"sigmoid", [&] { launch(stream, "sigmoid", {}, grid, kernels::sigmoid, y.write()); }},
       {"sgd", [&] { launch(stream, "sgd", {}, grid, kernels::sgd, 0.5F, x.read(), y.write()); }},
   };
-  testing::KernelModules modules;
-  modules.load_all();
+  const auto modules = testing::kernel_modules();
   std::printf("%-12s %10s %10s %8s %22s %s\n", "kernel", "fast ms", "PTX ms", "times", "warp instructions/s", "equal");
   double product = 1;
   int count = 0;
@@ -96,7 +95,7 @@ int main() {
     ptx::Counts counts;
     y.set(values);
     {
-      const testing::LaunchFromPtx counted(modules, &counts);
+      const testing::LaunchFromPtx counted(testing::kernel_modules(&counts));
       run();
     }
     const bool equal = y.get() == fast_floats && sums.get() == fast_sums;

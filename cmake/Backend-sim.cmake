@@ -39,6 +39,25 @@ function(lockstep_add_kernels target)
   endforeach()
 endfunction()
 
+# The same kernels as PTX from nvcc, for simulator/gpu/ptx: a file for each source, in `folder`.
+function(lockstep_add_kernel_ptx target folder)
+  execute_process(COMMAND ${LOCKSTEP_NVCC} --version OUTPUT_VARIABLE version)
+  set(flags -std=c++20 --fmad=false -lineinfo)
+  if(version MATCHES "release (1[3-9]|[2-9][0-9])")
+    list(APPEND flags -static-global-template-stub=false)
+  endif()
+  file(MAKE_DIRECTORY ${folder})
+  set(made "")
+  foreach(kernel ${ARGN})
+    get_filename_component(name ${kernel} NAME_WE)
+    add_custom_command(OUTPUT ${folder}/${name}.ptx COMMAND ${LOCKSTEP_NVCC} -ptx -arch=sm_75 ${flags} -MD -MF ${folder}/${name}.d
+        -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/engine/cuda ${kernel} -o ${folder}/${name}.ptx
+      DEPENDS ${kernel} DEPFILE ${folder}/${name}.d VERBATIM)
+    list(APPEND made ${folder}/${name}.ptx)
+  endforeach()
+  add_custom_target(${target} DEPENDS ${made})
+endfunction()
+
 # Kernels whose accesses can be counted (simulator/gpu/coalescing): objects that a program links in front of everything else, so that they
 # take the place of those in the library. They get the helpers that nvcc gets; vectors and merged accesses are this computer's, not a GPU's.
 # The sanitizers bring functions of the same names, so there are none with them.

@@ -17,13 +17,20 @@ int run_or_refuse(Function function) {
   });
 }
 
+struct NoMemory : lockstep::ptx::GlobalMemory {
+  std::optional<lockstep::ptx::Region> region(std::uint64_t /*address*/, std::string& why) const override {
+    why = "which is in no allocation";
+    return std::nullopt;
+  }
+};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace lockstep;
   return run_or_refuse([&] {
     const ptx::Module module(std::string_view(reinterpret_cast<const char*>(bytes), count));
-    const std::vector<ptx::Region> nothing;
+    const NoMemory nothing;
     for (const std::string& name : module.kernels()) {
       run_or_refuse([&] {
         const ptx::Code& kernel = *module.kernel(name);
@@ -32,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
         ptx::Launch launch;
         launch.block = {33, 1, 1};
         launch.parameters = parameters;
-        launch.regions = &nothing;
+        launch.memory = &nothing;
         launch.budget = 2000;
         launch.printed = &printed;
         ptx::launch(module, kernel, launch);

@@ -50,6 +50,7 @@ struct Code {
   std::vector<int> calls;            // functions that this one calls
 
   std::uint64_t stack_bytes = 0;  // of one lane, with everything it calls
+  bool blocks_in_order = false;   // blocks can see each other's order: atomics in global memory, printf; also in what it calls
   std::array<std::int64_t, 3> required_threads{};
   std::int64_t most_threads = 0;
 };

@@ -129,7 +129,7 @@ void call_device_function(Warp& warp, std::int64_t function, const std::uint32_t
       const std::string message = text_at(warp, lane, read_local<std::uint64_t>(warp, lane, frame + arguments[0]));
       const std::string file = text_at(warp, lane, read_local<std::uint64_t>(warp, lane, frame + arguments[1]));
       const auto line = read_local<std::uint32_t>(warp, lane, frame + arguments[2]);
-      throw Fault{lane, "assertion '" + message + "' does not hold (" + file + ", line " + std::to_string(line) + ")"};
+      throw Fault{lane, "assertion '" + message + "' does not hold (" + file + ", line " + std::to_string(line) + ")", Failure::assertion};
     }
   }
 }

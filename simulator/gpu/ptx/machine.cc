@@ -37,11 +37,13 @@ class BlockRunner : public BlockBarriers {
     block_.parameter_bytes = kernel.parameter_bytes;
     std::copy(launch.parameters.begin(), launch.parameters.end(), block_.parameters);
     block_.printed = launch.printed;
-    if (launch.regions != nullptr) {
-      regions_ = *launch.regions;
-      for (const Module::Memory& memory : module.memory()) regions_.push_back({memory.data, memory.bytes});
-      regions_.push_back({block_.parameters, block_.parameter_bytes});
-      block_.regions = &regions_;
+    block_.memory = launch.memory;
+    if (launch.memory != nullptr) {
+      const auto own = [&](std::byte* data, std::uint64_t bytes) {
+        block_.regions.push_back({reinterpret_cast<std::uint64_t>(data), bytes, data});
+      };
+      for (const Module::Memory& memory : module.memory()) own(memory.data, memory.bytes);
+      own(block_.parameters, block_.parameter_bytes);
     }
     const auto warps = static_cast<int>((launch.block.volume() + kLanes - 1) / kLanes);
     for (int i = 0; i < warps; ++i) warps_.push_back(std::make_unique<WarpRunner>(module, kernel, block_, i, *this, launch.counts));
@@ -142,8 +144,8 @@ class BlockRunner : public BlockBarriers {
 
   [[noreturn]] void fail(WarpRunner& warp, const Fault& fault) const {
     const auto thread = static_cast<std::uint64_t>(warp.warp().index) * kLanes + static_cast<std::uint64_t>(fault.lane);
-    if (warp.current() == nullptr) throw Error("Kernel '" + kernel_.name + "': " + fault.what + ".");
-    throw Error(where(warp.current_code(), *warp.current(), thread) + ": " + fault.what + ".");
+    if (warp.current() == nullptr) throw Error("Kernel '" + kernel_.name + "': " + fault.what + ".", fault.failure);
+    throw Error(where(warp.current_code(), *warp.current(), thread) + ": " + fault.what + ".", fault.failure);
   }
 
   [[noreturn]] void stuck() const {
@@ -163,11 +165,12 @@ class BlockRunner : public BlockBarriers {
   std::uint64_t budget_;
   Block block_;
   std::vector<std::byte> shared_, parameters_;
-  std::vector<Region> regions_;
   std::vector<std::unique_ptr<WarpRunner>> warps_;
   std::array<Barrier, kBarriers> barriers_{};
   std::uint64_t alive_ = 0;
 };
+
+}  // namespace
 
 void check(const Code& kernel, const Launch& launch) {
   const auto refuse = [&](const std::string& what) { throw Error("Launch of kernel '" + kernel.name + "': " + what + "."); };
@@ -197,16 +200,18 @@ void check(const Code& kernel, const Launch& launch) {
   }
 }
 
-}  // namespace
+void run_blocks(const Module& module, const Code& kernel, const Launch& launch, std::uint64_t first, std::uint64_t last) {
+  BlockRunner runner(module, kernel, launch);
+  const std::uint64_t x = launch.grid.x, y = launch.grid.y;
+  for (std::uint64_t block = first; block < last; ++block) {
+    runner.run(
+        {static_cast<std::uint32_t>(block % x), static_cast<std::uint32_t>(block / x % y), static_cast<std::uint32_t>(block / x / y)});
+  }
+}
 
 void launch(const Module& module, const Code& kernel, const Launch& launch) {
   check(kernel, launch);
-  BlockRunner runner(module, kernel, launch);
-  for (std::uint32_t z = 0; z < launch.grid.z; ++z) {
-    for (std::uint32_t y = 0; y < launch.grid.y; ++y) {
-      for (std::uint32_t x = 0; x < launch.grid.x; ++x) runner.run({x, y, z});
-    }
-  }
+  run_blocks(module, kernel, launch, 0, launch.grid.volume());
 }
 
 }  // namespace lockstep::ptx

@@ -22,23 +22,33 @@ std::string hex(std::uint64_t value) {
 }
 
 [[noreturn]] void outside(Space space, std::uint64_t address, unsigned bytes, std::uint64_t size, int lane) {
-  throw Fault{lane, "access to " + std::to_string(bytes) + " bytes at " + hex(address) + " of " + std::string(name_of(space)) +
-                        " memory, which has " + std::to_string(size)};
+  throw Fault{lane,
+              "access to " + std::to_string(bytes) + " bytes at " + hex(address) + " of " + std::string(name_of(space)) +
+                  " memory, which has " + std::to_string(size),
+              Failure::illegal_address};
 }
 
 std::byte* in_global(const Warp& warp, std::uint64_t address, unsigned bytes, int lane) {
-  auto* place = reinterpret_cast<std::byte*>(address);
-  if (warp.block->regions != nullptr) {
-    for (const Region& region : *warp.block->regions) {
-      const auto first = reinterpret_cast<std::uint64_t>(region.data);
-      if (address >= first && address - first <= region.bytes && region.bytes - (address - first) >= bytes) return place;
+  Block& block = *warp.block;
+  std::string why = "which is no address of global memory";
+  if (block.memory == nullptr) {
+    if (address >= kLowestAddress && address < kAboveAddresses) return reinterpret_cast<std::byte*>(address);
+  } else {
+    if (block.last_region < block.regions.size()) {
+      if (std::byte* const place = block.regions[block.last_region].find(address, bytes)) return place;
     }
-    throw Fault{lane, "access to " + std::to_string(bytes) + " bytes at " + hex(address) + ", which is in no allocation"};
+    for (block.last_region = 0; block.last_region < block.regions.size(); ++block.last_region) {
+      if (std::byte* const place = block.regions[block.last_region].find(address, bytes)) return place;
+    }
+    if (const auto region = block.memory->region(address, why)) {
+      if (std::byte* const place = region->find(address, bytes)) {
+        block.regions.push_back(*region);
+        return place;
+      }
+      why = "which is only partly in an allocation";
+    }
   }
-  if (address < kLowestAddress || address >= kAboveAddresses) {
-    throw Fault{lane, "access to " + std::to_string(bytes) + " bytes at " + hex(address) + ", which is no address of global memory"};
-  }
-  return place;
+  throw Fault{lane, "access to " + std::to_string(bytes) + " bytes at " + hex(address) + ", " + why, Failure::illegal_address};
 }
 
 }  // namespace
@@ -54,8 +64,10 @@ std::byte* located(const Warp& warp, Space space, std::uint64_t address, unsigne
     if (space != Space::global) address &= ~kWindowMask;
   }
   if ((address & (bytes - 1)) != 0) {
-    throw Fault{lane, "misaligned access to " + std::to_string(bytes) + " bytes at " + hex(address) + " of " + std::string(name_of(space)) +
-                          " memory"};
+    throw Fault{
+        lane,
+        "misaligned access to " + std::to_string(bytes) + " bytes at " + hex(address) + " of " + std::string(name_of(space)) + " memory",
+        Failure::misaligned_address};
   }
   const Block& block = *warp.block;
   switch (space) {
@@ -88,7 +100,7 @@ void addresses_of(Warp& warp, const Instruction& instruction, std::uint32_t slot
 void locate(Warp& warp, const Instruction& instruction, std::uint32_t slot, unsigned bytes, Mask mask, std::byte* (&places)[kLanes]) {
   std::uint64_t addresses[kLanes];
   addresses_of(warp, instruction, slot, addresses);
-  const bool plain = instruction.space == Space::global && warp.block->regions == nullptr && mask == kAllLanes;
+  const bool plain = instruction.space == Space::global && warp.block->memory == nullptr && mask == kAllLanes;
   if (plain) {
     std::uint64_t any = 0, low = ~std::uint64_t{0};
     for (int i = 0; i < kLanes; ++i) {

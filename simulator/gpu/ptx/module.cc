@@ -1,6 +1,7 @@
 // Loading a module.
 #include "simulator/gpu/ptx/module.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <new>
@@ -36,6 +37,13 @@ void fill(const syntax::Variable& variable, const Symbols& symbols, std::byte* d
   }
 }
 
+bool orders_blocks(const Code& code) {
+  return std::any_of(code.instructions.begin(), code.instructions.end(), [](const Instruction& each) {
+    const bool prints = each.control == Control::call && each.offset == kPrintf;
+    return prints || (each.operation != nullptr && each.operation->kind == Kind::atomic && each.space != Space::shared);
+  });
+}
+
 }  // namespace
 
 void Module::Aligned::operator()(std::byte* bytes) const { ::operator delete(bytes, kAlign); }
@@ -68,6 +76,7 @@ Module::Module(std::string_view source) {
   for (const syntax::Function& function : module.functions) {
     if (function.entry && function.defined) kernels_[function.name] = functions_.size();
     functions_.push_back(function.defined ? decode(function, symbols) : Code{});
+    functions_.back().blocks_in_order = orders_blocks(functions_.back());
   }
   // A function's own memory and the most that those it calls need. On the way down `open` finds functions that come back to themselves.
   std::vector<bool> open(functions_.size(), false), done(functions_.size(), false);
@@ -77,7 +86,10 @@ Module::Module(std::string_view source) {
     if (done[index]) return code.stack_bytes;
     open[index] = true;
     std::uint64_t deepest = 0;
-    for (const int callee : code.calls) deepest = std::max(deepest, stack(static_cast<std::size_t>(callee), depth + 1));
+    for (const int callee : code.calls) {
+      deepest = std::max(deepest, stack(static_cast<std::size_t>(callee), depth + 1));
+      code.blocks_in_order = code.blocks_in_order || functions_[static_cast<std::size_t>(callee)].blocks_in_order;
+    }
     open[index] = false;
     done[index] = true;
     return code.stack_bytes = code.local_bytes + deepest;

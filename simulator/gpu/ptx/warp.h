@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "simulator/gpu/ptx/error.h"
 #include "simulator/gpu/ptx/instruction.h"
 
 namespace lockstep::ptx {
@@ -20,10 +22,22 @@ struct Dim {
   std::uint64_t volume() const { return std::uint64_t{x} * y * z; }
 };
 
-// Bytes that a kernel may touch.
+// Bytes of global memory that lie together, and where they are on the host.
 struct Region {
-  const void* data = nullptr;
-  std::size_t bytes = 0;
+  std::uint64_t address = 0, bytes = 0;
+  std::byte* data = nullptr;
+
+  std::byte* find(std::uint64_t at, std::uint64_t n) const {
+    return at >= address && at - address <= bytes && bytes - (at - address) >= n ? data + (at - address) : nullptr;
+  }
+};
+
+// All that a kernel may touch besides its module's variables and its parameters. Blocks ask it from several threads.
+class GlobalMemory {
+ public:
+  virtual ~GlobalMemory() = default;
+  // The region around an address; where there is none, `why` ends a sentence about the access: "which is in no allocation".
+  virtual std::optional<Region> region(std::uint64_t address, std::string& why) const = 0;
 };
 
 // What all warps of a block share.
@@ -34,8 +48,10 @@ struct Block {
   std::uint64_t shared_bytes = 0, dynamic_shared_bytes = 0;
   std::byte* parameters = nullptr;
   std::uint64_t parameter_bytes = 0;
-  const std::vector<Region>* regions = nullptr;  // null: every global address is believed
-  std::uint64_t launched = 0;                    // a number for this launch: %gridid
+  const GlobalMemory* memory = nullptr;  // null: every global address is believed
+  std::vector<Region> regions;           // of its own, then those that were found in `memory`
+  std::size_t last_region = 0;
+  std::uint64_t launched = 0;  // a number for this launch: %gridid
   std::string* printed = nullptr;
 };
 
@@ -62,6 +78,7 @@ struct Warp {
 struct Fault {
   int lane;
   std::string what;
+  Failure failure = Failure::other;
 };
 
 }  // namespace lockstep::ptx

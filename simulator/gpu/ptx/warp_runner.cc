@@ -117,7 +117,8 @@ void WarpRunner::let_waiting_lanes_go() {
 void WarpRunner::spend(std::uint64_t instructions) {
   if (budget_ == nullptr) return;
   if (*budget_ <= instructions)
-    throw Fault{std::countr_zero(paths_[running_].mask), "the kernel has run for as many instructions as it may, and has not ended"};
+    throw Fault{std::countr_zero(paths_[running_].mask), "the kernel has run for as many instructions as it may, and has not ended",
+                Failure::no_end};
   *budget_ -= instructions;
 }
 

@@ -79,8 +79,11 @@ Config read_config() {
   const std::string kernels = environment("LOCKSTEP_SIM_KERNELS").value_or("fast");
   if (kernels == "faithful") {
     config.kernels = KernelMode::faithful;
+  } else if (kernels == "ptx" || kernels.rfind("ptx:", 0) == 0) {
+    config.kernels = KernelMode::ptx;
+    if (kernels.size() > 4) config.ptx_folder = kernels.substr(4);
   } else if (kernels != "fast") {
-    config.problem = "LOCKSTEP_SIM_KERNELS=" + kernels + ": fast or faithful is needed";
+    config.problem = "LOCKSTEP_SIM_KERNELS=" + kernels + ": fast, faithful or ptx is needed";
   }
   if (const std::string clock = environment("LOCKSTEP_SIM_CLOCK").value_or("wall"); clock != "model" && clock != "wall") {
     config.problem = "LOCKSTEP_SIM_CLOCK=" + clock + ": wall or model is needed";

@@ -4,7 +4,7 @@
 //   LOCKSTEP_SIM_GPUS     number of GPUs, instead of the machine's
 //   LOCKSTEP_SIM_WORKERS  worker threads (default: hardware cores)
 //   LOCKSTEP_SIM_SEED     n > 0: a seeded schedule by one worker; see control.h
-//   LOCKSTEP_SIM_KERNELS  fast (default) or faithful; see context.h
+//   LOCKSTEP_SIM_KERNELS  fast (default) or faithful, see context.h; ptx (or ptx:FOLDER, with the PTX files): see device_kernel.h
 //   LOCKSTEP_SIM_CHECK    memory,race,deadlock: some of them, or 1 for all; see simulator/gpu/check
 //   LOCKSTEP_SIM_CHECK_GRACE  milliseconds without progress before a deadlock is called one (default 5000)
 //   LOCKSTEP_SIM_FAULT    calls that fail or come late; see faults.h
@@ -28,6 +28,7 @@ struct Config {
   int workers = 1;
   std::uint64_t seed = 0;
   KernelMode kernels = KernelMode::fast;
+  std::string ptx_folder;  // empty: the files that were built with the program
   Checks check;
   int check_grace_ms = 5000;
   std::string faults;

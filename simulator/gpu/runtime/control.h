@@ -11,7 +11,7 @@ void set_schedule_seed(std::uint64_t seed);
 std::uint64_t schedule_seed();
 
 // How kernels launched from now on run.
-enum class KernelMode { fast, faithful };
+enum class KernelMode { fast, faithful, ptx };
 void set_kernel_mode(KernelMode mode);
 KernelMode kernel_mode();
 

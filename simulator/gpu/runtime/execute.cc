@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include <backend/context.h>
 #include "simulator/gpu/runtime/block_runner.h"
@@ -26,25 +27,54 @@ std::string kernel_name(void (*kernel)()) {
   return name;
 }
 
-// Memory of the device itself, of a peer that it was given access to, or page-locked host memory.
-void check_reachable(int device, const void* begin, std::size_t bytes, const std::string& what) {
-  const auto fault = [&](const std::string& why) {
-    char address[32];
-    std::snprintf(address, sizeof(address), "%p", begin);
-    throw Fault{cudaErrorIllegalAddress, what + " (" + std::to_string(bytes) + " bytes at " + address + ") " + why};
-  };
-  const Memory& memory = runtime().memory;
-  const auto block = memory.find(begin);
+// A device reaches its own memory, that of a peer that it was given access to, and page-locked host memory. Why it does not reach this, as
+// the end of a sentence; empty: it does.
+std::string why_unreachable(int device, const void* begin, std::size_t bytes, const std::optional<Block>& block) {
   if (!block) {
-    if (memory.device_of(begin) != kHostDevice) fault("is not allocated");
-    fault("is host memory that was not page-locked by CUDA: copy it to the device (cudaMemcpy), or allocate it with cudaMallocHost");
+    if (runtime().memory.device_of(begin) != kHostDevice) return "is not allocated";
+    return "is host memory that was not page-locked by CUDA: copy it to the device (cudaMemcpy), or allocate it with cudaMallocHost";
   }
-  if (!block->contains(reinterpret_cast<std::uintptr_t>(begin), bytes)) fault("reaches beyond its allocation");
+  if (!block->contains(reinterpret_cast<std::uintptr_t>(begin), bytes)) return "reaches beyond its allocation";
   if (block->device != kHostDevice && block->device != device && !runtime().peer_access(device, block->device)) {
-    fault("belongs to device " + std::to_string(block->device) + ", and peer access from device " + std::to_string(device) +
-          " is not enabled: call cudaDeviceEnablePeerAccess(" + std::to_string(block->device) + ", 0) while device " +
-          std::to_string(device) + " is current, or copy with cudaMemcpyPeer");
+    return "belongs to device " + std::to_string(block->device) + ", and peer access from device " + std::to_string(device) +
+           " is not enabled: call cudaDeviceEnablePeerAccess(" + std::to_string(block->device) + ", 0) while device " +
+           std::to_string(device) + " is current, or copy with cudaMemcpyPeer";
   }
+  return "";
+}
+
+void check_reachable(int device, const void* begin, std::size_t bytes, const std::string& what) {
+  const std::string why = why_unreachable(device, begin, bytes, runtime().memory.find(begin));
+  if (why.empty()) return;
+  char address[32];
+  std::snprintf(address, sizeof(address), "%p", begin);
+  throw Fault{cudaErrorIllegalAddress, what + " (" + std::to_string(bytes) + " bytes at " + address + ") " + why};
+}
+
+class ReachOfDevice : public Reach {
+ public:
+  explicit ReachOfDevice(int device) : device_(device) {}
+  std::optional<Bytes> find(std::uint64_t address, std::string& why) const override {
+    auto* const begin = reinterpret_cast<std::byte*>(address);
+    const auto block = runtime().memory.find(begin);
+    why = why_unreachable(device_, begin, 1, block);
+    if (!why.empty()) {
+      why = "which " + why;
+      return std::nullopt;
+    }
+    return Bytes{block->begin, block->bytes, resolve(reinterpret_cast<std::byte*>(block->begin))};
+  }
+
+ private:
+  int device_;
+};
+
+void run_device_code(const KernelCall& call, int device, int part, int parts) {
+  const auto blocks = static_cast<std::int64_t>(call.grid.x) * call.grid.y * call.grid.z;
+  const ReachOfDevice reach(device);
+  DeviceLaunch launch{call.grid, call.block, call.shared_bytes, {call.packed(), call.bytes()}};
+  if (call.kernel == nullptr) launch.reach = &reach;  // views are checked and resolved already
+  call.code->run(launch, blocks * part / parts, blocks * (part + 1) / parts);
 }
 
 AnyView view_of(const std::byte* packed, const Argument& argument) {
@@ -93,10 +123,8 @@ void compute_part(Node& node, int part) {
     return;
   }
   KernelCall& call = node.kernel;
-  if (call.mode == KernelMode::faithful) {
-    run_faithful(call, part, node.parts);
-    return;
-  }
+  if (call.mode == KernelMode::faithful) return run_faithful(call, part, node.parts);
+  if (call.mode == KernelMode::ptx) return run_device_code(call, node.stream->device, part, node.parts);
   set_block({static_cast<unsigned>(node.parts), 1, 1}, {1, 1, 1}, {static_cast<unsigned>(part), 0, 0});
   set_thread({0, 0, 0});
   kernel_context.threads = nullptr;

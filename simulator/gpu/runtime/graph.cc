@@ -14,7 +14,6 @@ namespace {
 
 void copy_call(const CUgraphNode_st& from, KernelCall& to) {
   const KernelCall& call = from.kernel;
-  const std::size_t bytes = call.signature->bytes;
   to.kernel = call.kernel;
   to.signature = call.signature;
   to.name = call.name;
@@ -22,8 +21,9 @@ void copy_call(const CUgraphNode_st& from, KernelCall& to) {
   to.grid = call.grid;
   to.block = call.block;
   to.mode = call.mode;
-  if (bytes > KernelCall::kInline) to.outside = std::make_unique<std::byte[]>(bytes);
-  std::memcpy(to.packed(), call.packed(), bytes);
+  to.code = call.code;
+  to.shared_bytes = call.shared_bytes;
+  to.pack(call.packed());
 }
 
 }  // namespace

@@ -52,34 +52,77 @@ Cost cost_of_views(const Signature& signature, const std::byte* packed) {
   return cost;
 }
 
+// What any launch needs; its stream, or why not.
+std::pair<Stream*, cudaError_t> launchable(const cudaLaunchConfig_t* config) {
+  if (const cudaError_t status = ready_to_use_device()) return {nullptr, status};
+  if (config == nullptr) return {nullptr, cudaErrorInvalidValue};
+  if (!valid_configuration(*config)) return {nullptr, cudaErrorInvalidConfiguration};
+  if (config->dynamicSmemBytes > runtime().config.machine.shared_optin) return {nullptr, cudaErrorInvalidValue};
+  if (config->numAttrs != 0) return {nullptr, cudaErrorNotSupported};
+  Stream* const stream = stream_behind(config->stream);
+  if (stream == nullptr || stream->device != current_device()) return {nullptr, cudaErrorInvalidResourceHandle};
+  return {stream, cudaSuccess};
+}
+
+// The node's call knows by now what is launched.
+cudaError_t submit_call(Stream* stream, const cudaLaunchConfig_t& config, Node* node, const std::byte* packed) {
+  Runtime& here = runtime();
+  KernelCall& call = node->kernel;
+  call.grid = config.gridDim;
+  call.block = config.blockDim;
+  call.shared_bytes = config.dynamicSmemBytes;
+  call.pack(packed);
+  // No more parts than blocks: a grid of one block stays one.
+  const auto blocks = static_cast<std::int64_t>(call.grid.x) * call.grid.y * call.grid.z;
+  int most = call.mode == KernelMode::fast ? parts_for(call.cost) : here.config.workers;
+  if (call.code != nullptr) {
+    const DeviceLaunch launch{call.grid, call.block, call.shared_bytes, {packed, call.bytes()}};
+    if (const cudaError_t status = call.code->check(launch)) {
+      here.executor.put_back(node);
+      return status;
+    }
+    if (call.code->in_order()) most = 1;
+  }
+  node->parts = static_cast<int>(std::min<std::int64_t>(most, blocks));
+  return submit(stream, node);
+}
+
 cudaError_t launch_on(const cudaLaunchConfig_t* config, void (*kernel)(), const Signature& signature, const std::byte* packed,
                       const LaunchNote& note) {
-  if (const cudaError_t status = ready_to_use_device()) return status;
-  if (config == nullptr) return cudaErrorInvalidValue;
+  const auto [stream, status] = launchable(config);
+  if (status != cudaSuccess) return status;
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
-  if (!valid_configuration(*config)) return cudaErrorInvalidConfiguration;
   Runtime& here = runtime();
-  if (config->dynamicSmemBytes > here.config.machine.shared_optin) return cudaErrorInvalidValue;
-  if (config->numAttrs != 0) return cudaErrorNotSupported;
-  Stream* const stream = stream_behind(config->stream);
-  if (stream == nullptr || stream->device != current_device()) return cudaErrorInvalidResourceHandle;
-
+  const KernelMode mode = here.kernels.load(std::memory_order_relaxed);
+  std::shared_ptr<const DeviceKernel> code;
+  if (mode == KernelMode::ptx && (code = here.device_kernels.find(kernel)) == nullptr) return cudaErrorInvalidDeviceFunction;
   Node* const node = here.executor.take_node(NodeKind::kernel);
   KernelCall& call = node->kernel;
   call.kernel = kernel;
   call.signature = &signature;
   call.name = note.name;
   call.cost = note.name != nullptr ? note.cost : cost_of_views(signature, packed);
-  call.grid = config->gridDim;
-  call.block = config->blockDim;
-  call.mode = here.kernels.load(std::memory_order_relaxed);
-  if (signature.bytes > KernelCall::kInline) call.outside = std::make_unique<std::byte[]>(signature.bytes);
-  std::memcpy(call.packed(), packed, signature.bytes);
-  // No more parts than blocks: a grid of one block stays one.
-  const auto blocks = static_cast<std::int64_t>(call.grid.x) * call.grid.y * call.grid.z;
-  const int most = call.mode == KernelMode::faithful ? here.config.workers : parts_for(call.cost);
-  node->parts = static_cast<int>(std::min<std::int64_t>(most, blocks));
-  return submit(stream, node);
+  call.mode = mode;
+  call.code = std::move(code);
+  return submit_call(stream, *config, node, packed);
+}
+
+cudaError_t launch_code(const cudaLaunchConfig_t& config, std::shared_ptr<const DeviceKernel> code, std::span<const std::byte> arguments,
+                        const Cost& cost) {
+  static constexpr Signature kNoViews{};
+  const auto [stream, status] = launchable(&config);
+  if (status != cudaSuccess) return status;
+  if (code == nullptr) return cudaErrorInvalidDeviceFunction;
+  if (arguments.size() != code->argument_bytes()) return cudaErrorInvalidValue;
+  Node* const node = runtime().executor.take_node(NodeKind::kernel);
+  KernelCall& call = node->kernel;
+  call.kernel = nullptr;
+  call.signature = &kNoViews;
+  call.name = code->name().c_str();
+  call.cost = cost;
+  call.mode = KernelMode::ptx;
+  call.code = std::move(code);
+  return submit_call(stream, config, node, arguments.data());
 }
 
 }  // namespace
@@ -149,6 +192,11 @@ int parts_for(const Cost& cost) {
 cudaError_t launch(const cudaLaunchConfig_t* config, void (*kernel)(), const Signature& signature, const std::byte* packed) {
   const LaunchNote note = take_launch_note();
   return called("cudaLaunchKernelEx", [&] { return launch_on(config, kernel, signature, packed, note); });
+}
+
+cudaError_t launch(const cudaLaunchConfig_t& config, std::shared_ptr<const DeviceKernel> kernel, std::span<const std::byte> arguments,
+                   Cost cost) {
+  return called("cudaLaunchKernel", [&] { return launch_code(config, std::move(kernel), arguments, cost); });
 }
 
 }  // namespace lockstep::sim

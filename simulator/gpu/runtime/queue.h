@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "simulator/gpu/runtime/control.h"
+#include "simulator/gpu/runtime/device_kernel.h"
 #include "simulator/gpu/runtime/operation.h"
 
 namespace lockstep::sim {
@@ -26,7 +28,8 @@ struct GraphBody;
 struct NodeCheck;  // this and VectorClock belong to check mode, simulator/gpu/check
 class VectorClock;
 
-// A kernel launch without allocation: the packed arguments are inside unless they are unusually many.
+// A kernel launch without allocation: the packed arguments are inside unless they are unusually many. A launch of device code alone has no
+// function, and its signature names no views.
 struct KernelCall {
   static constexpr std::size_t kInline = 320;
   void (*kernel)() = nullptr;
@@ -39,6 +42,14 @@ struct KernelCall {
   alignas(16) std::byte inside[kInline];
   std::unique_ptr<std::byte[]> outside;
 
+  std::shared_ptr<const DeviceKernel> code;  // of KernelMode::ptx
+  std::size_t shared_bytes = 0;              // dynamic ones
+
+  std::size_t bytes() const { return signature->count > 0 || code == nullptr ? signature->bytes : code->argument_bytes(); }
+  void pack(const std::byte* arguments) {
+    if (bytes() > kInline) outside = std::make_unique<std::byte[]>(bytes());
+    std::memcpy(packed(), arguments, bytes());
+  }
   std::byte* packed() { return outside ? outside.get() : inside; }
   const std::byte* packed() const { return outside ? outside.get() : inside; }
 };

@@ -59,6 +59,7 @@ class OwnStreams {
 
 Runtime::Runtime()
     : config(sim::config()),
+      device_kernels(config.kernels == KernelMode::ptx ? load_device_kernels(config.ptx_folder, &config.problem) : nullptr),
       checker(config.check ? make_checker(config.check, std::chrono::milliseconds(config.check_grace_ms)) : nullptr),
       memory(config.problem.empty() ? config.machine.gpus : 0, config.machine.memory_bytes, checker.get()),
       peers(static_cast<std::size_t>(config.machine.gpus) * static_cast<std::size_t>(config.machine.gpus)),
@@ -116,6 +117,7 @@ void set_schedule_seed(std::uint64_t seed) { runtime().executor.set_seed(seed); 
 std::uint64_t schedule_seed() { return runtime().executor.seed(); }
 void set_kernel_mode(KernelMode mode) { runtime().kernels = mode; }
 KernelMode kernel_mode() { return runtime().kernels; }
+void set_device_kernels(std::shared_ptr<const DeviceKernels> kernels) { runtime().device_kernels.set(std::move(kernels)); }
 
 Counters counters() {
   const Runtime& here = runtime();

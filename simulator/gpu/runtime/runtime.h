@@ -7,6 +7,7 @@
 
 #include "simulator/gpu/runtime/capture.h"
 #include "simulator/gpu/runtime/config.h"
+#include "simulator/gpu/runtime/device_kernel_table.h"
 #include "simulator/gpu/runtime/executor.h"
 #include "simulator/gpu/runtime/faults.h"
 #include "simulator/gpu/runtime/memory.h"
@@ -24,6 +25,7 @@ struct Runtime {
   std::size_t index(int from, int to) const { return static_cast<std::size_t>(from * devices() + to); }
 
   Config config;
+  DeviceKernelTable device_kernels;
   std::unique_ptr<Checker> checker;  // null unless check mode is on
   Memory memory;
   std::vector<std::atomic<bool>> peers;  // peers[from, to]: kernels of `from` may use memory of `to`

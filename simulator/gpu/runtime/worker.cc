@@ -254,6 +254,7 @@ void Executor::release(Node& node) {
   }
   node.body.reset();
   node.kernel.outside.reset();
+  node.kernel.code.reset();
   node.part_order.clear();
 }
 

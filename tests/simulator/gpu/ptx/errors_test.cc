@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "simulator/gpu/ptx/error.h"
-#include "tests/simulator/gpu/ptx/support/ptx_launch.h"
+#include "tests/simulator/gpu/ptx/support/launch_from_ptx.h"
 #include "tests/simulator/gpu/ptx/support/run_ptx.h"
 
 namespace lockstep::testing {
@@ -84,7 +84,7 @@ TEST(PtxErrors, WhatCannotBeReadIsRefusedWithItsLine) {
 }
 
 TEST(PtxErrors, TruncatedAndChangedTextIsReadOrRefused) {
-  if (!has_kernel_ptx()) GTEST_SKIP() << "no nvcc was found when configuring: there is no PTX of the kernels";
+  if (!kHasKernelPtx) GTEST_SKIP() << "no nvcc was found when configuring: there is no PTX of the kernels";
   int read = 0, refused = 0;
   for (const std::string& file : kernel_ptx_files()) {
     const std::string text = kernel_ptx_text(file);
@@ -148,17 +148,24 @@ TEST(PtxErrors, OnlyGivenMemoryIsTouched) {
       body("mov.u32 %r0, %tid.x;\nld.param.u64 %o, [d];\n{\n.reg .b64 %t;\nmul.wide.u32 %t, %r0, 4;\nadd.s64 %o, %o, %t;\n}\nst.global.u32 "
            "[%o], %r0;"));
   std::vector<std::uint32_t> memory(40, 0);
-  const std::vector<ptx::Region> regions = {{memory.data(), 33 * 4}};
-  const Packed packed(memory.data());
+  struct : ptx::GlobalMemory {
+    ptx::Region given;
+    std::optional<ptx::Region> region(std::uint64_t address, std::string& why) const override {
+      why = "which is in no allocation";
+      return given.find(address, 1) != nullptr ? std::optional(given) : std::nullopt;
+    }
+  } given;
+  given.given = {1 << 20, 33 * 4, reinterpret_cast<std::byte*>(memory.data())};
+  const Packed packed(std::uint64_t{1} << 20);  // the kernel's addresses need not be the host's
   ptx::Launch launch;
   launch.block = {33, 1, 1};
   launch.parameters = packed.bytes();
-  launch.regions = &regions;
+  launch.memory = &given;
   ptx::launch(module, *module.kernel("k"), launch);
   EXPECT_EQ(memory[32], 32U);
   launch.block = {34, 1, 1};
   expect_in(error_of([&] { ptx::launch(module, *module.kernel("k"), launch); }),
-            "thread (33, 0, 0), PTX line 17 'st.global.u32': access to 4 bytes");
+            "thread (33, 0, 0), PTX line 17 'st.global.u32': access to 4 bytes at 0x100084, which is in no allocation");
 }
 
 TEST(PtxErrors, PrintfAndAssert) {

@@ -1,0 +1,67 @@
+// Kernels whose code is not the host's: what the runtime asks of the rooms that run it.
+//
+// simulator/gpu/modules implements it for PTX; the runtime has no code of its own for instructions. A launch of such a kernel is a node
+// like any other, and its parts are ranges of its blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <cuda_runtime.h>
+#include "simulator/gpu/runtime/config.h"
+#include "simulator/gpu/runtime/operation.h"
+
+namespace lockstep::sim {
+
+// What a device can reach, by addresses as the program has them.
+class Reach {
+ public:
+  struct Bytes {
+    std::uint64_t address = 0, count = 0;
+    std::byte* data = nullptr;  // on the host
+  };
+  virtual ~Reach() = default;
+  // The allocation around an address. Without one `why` ends a sentence about the access: "which is not allocated".
+  virtual std::optional<Bytes> find(std::uint64_t address, std::string& why) const = 0;
+};
+
+struct DeviceLaunch {
+  dim3 grid, block;
+  std::size_t shared_bytes = 0;
+  std::span<const std::byte> arguments;
+  const Reach* reach = nullptr;  // null: addresses are the host's, and were checked before the launch
+};
+
+class DeviceKernel {
+ public:
+  virtual ~DeviceKernel() = default;
+  virtual const std::string& name() const = 0;
+  virtual std::size_t argument_bytes() const = 0;
+  virtual bool in_order() const = 0;                                // blocks one after the other, on one thread
+  virtual cudaError_t check(const DeviceLaunch& launch) const = 0;  // what this kernel refuses of a launch
+  // Blocks first ... last - 1, counted along x, then y, then z. Throws a Fault.
+  virtual void run(const DeviceLaunch& launch, std::int64_t first, std::int64_t last) const = 0;
+};
+
+// Device code of kernels that the program knows as functions of the host: what KernelMode::ptx launches.
+class DeviceKernels {
+ public:
+  virtual ~DeviceKernels() = default;
+  virtual std::shared_ptr<const DeviceKernel> find(const std::string& mangled) const = 0;  // null where there is none
+};
+void set_device_kernels(std::shared_ptr<const DeviceKernels> kernels);
+
+// What LOCKSTEP_SIM_KERNELS=ptx loads: liblockstep_kernel_ptx.so has this function. A problem is a sentence for the user.
+inline constexpr char kDeviceKernelLibrary[] = "liblockstep_kernel_ptx.so", kLoadDeviceKernels[] = "lockstep_load_device_kernels";
+using LoadDeviceKernels = void(const char* folder, std::shared_ptr<const DeviceKernels>* kernels, std::string* problem);
+std::shared_ptr<const DeviceKernels> load_device_kernels(const std::string& folder, std::string* problem);
+
+// Puts a launch on a stream: the device finds what the kernel touches while it runs. As cudaLaunchKernel, with its statuses.
+cudaError_t launch(const cudaLaunchConfig_t& config, std::shared_ptr<const DeviceKernel> kernel, std::span<const std::byte> arguments,
+                   Cost cost = {});
+
+}  // namespace lockstep::sim
