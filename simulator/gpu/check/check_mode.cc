@@ -329,6 +329,12 @@ void CheckMode::guard_views(Node& node) {
   }
 }
 
+// All of it counts as written: a read of uninitialised bytes may be missed, and none is reported falsely.
+void CheckMode::reached(std::uintptr_t begin, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  shadow_.set_written(begin, bytes);
+}
+
 void CheckMode::after_run(Node& node) {
   const std::vector<NodeCheck::Guarded> guards = std::move(node.check->guards);
   node.check->guards.clear();

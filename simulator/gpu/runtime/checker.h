@@ -56,6 +56,8 @@ class Checker {
   virtual void before_run(Node& node, const std::vector<Touch>& touches) = 0;
   virtual void guard_views(Node& node) = 0;  // after addresses were resolved
   virtual void after_run(Node& node) = 0;
+  // A kernel that does not declare what it touches has found this allocation, and may write it.
+  virtual void reached(std::uintptr_t begin, std::size_t bytes) = 0;
 
   // On a thread of the executor, until the executor stops.
   virtual void watch_for_deadlock(Executor& executor) = 0;
