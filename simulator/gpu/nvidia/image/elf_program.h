@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,5 +21,8 @@ bool is_elf(std::span<const std::byte> file);
 
 // A 64-bit little-endian ELF file. Throws ptx::Error where it is cut off or lies about its sizes.
 ElfProgram read_elf_program(std::span<const std::byte> file);
+
+// Names of the weak functions that a shared library exports.
+std::set<std::string> weak_functions(std::span<const std::byte> file);
 
 }  // namespace lockstep::nvidia
