@@ -46,35 +46,15 @@ function(lockstep_add_kernel_ptx target folder)
   if(version MATCHES "release (1[3-9]|[2-9][0-9])")
     list(APPEND flags -static-global-template-stub=false)
   endif()
-  file(MAKE_DIRECTORY ${folder})
+  set(notes ${CMAKE_CURRENT_BINARY_DIR}/${target})  # what each depends on; `folder` goes into bundles
+  file(MAKE_DIRECTORY ${folder} ${notes})
   set(made "")
   foreach(kernel ${ARGN})
     get_filename_component(name ${kernel} NAME_WE)
-    add_custom_command(OUTPUT ${folder}/${name}.ptx COMMAND ${LOCKSTEP_NVCC} -ptx -arch=sm_75 ${flags} -MD -MF ${folder}/${name}.d
+    add_custom_command(OUTPUT ${folder}/${name}.ptx COMMAND ${LOCKSTEP_NVCC} -ptx -arch=sm_75 ${flags} -MD -MF ${notes}/${name}.d
         -I${PROJECT_SOURCE_DIR} -I${PROJECT_SOURCE_DIR}/engine/cuda ${kernel} -o ${folder}/${name}.ptx
-      DEPENDS ${kernel} DEPFILE ${folder}/${name}.d VERBATIM)
+      DEPENDS ${kernel} DEPFILE ${notes}/${name}.d VERBATIM)
     list(APPEND made ${folder}/${name}.ptx)
   endforeach()
   add_custom_target(${target} DEPENDS ${made})
-endfunction()
-
-# Kernels whose accesses can be counted (simulator/gpu/coalescing): objects that a program links in front of everything else, so that they
-# take the place of those in the library. They get the helpers that nvcc gets; vectors and merged accesses are this computer's, not a GPU's.
-# The sanitizers bring functions of the same names, so there are none with them.
-set(LOCKSTEP_COUNTED OFF)
-if(NOT LOCKSTEP_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  set(LOCKSTEP_COUNTED ON)
-endif()
-function(lockstep_add_counted_kernels target)
-  set(helpers ${PROJECT_BINARY_DIR}/nvcc_helpers)
-  foreach(header kernel_support.h lanes.h lane_choice.h transposing.h tuning.h)
-    configure_file(${PROJECT_SOURCE_DIR}/engine/cuda/backend/${header} ${helpers}/backend/${header} COPYONLY)
-  endforeach()
-  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
-  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${ARGN})
-  target_include_directories(${target} BEFORE PRIVATE ${helpers})
-  target_link_libraries(${target} PUBLIC lockstep_gpu_api)
-  target_compile_options(${target} PRIVATE -include ${PROJECT_SOURCE_DIR}/simulator/gpu/coalescing/nvcc_names.h -Wno-unknown-pragmas
-    -O2 -fno-math-errno -fno-trapping-math -fno-tree-loop-vectorize -fno-tree-slp-vectorize -fno-store-merging
-    -fno-tree-loop-distribute-patterns -fsanitize=thread -fsanitize-coverage=trace-pc)
 endfunction()

@@ -8,6 +8,12 @@ compare_with_peers() {
   "$root/build/peers-venv/bin/python" "$root/bench/peers/peers.py" "$root/build/sim/bench/workload" "$@"
 }
 
+# What runs PTX needs the compiler that makes it.
+need_nvcc_for() {
+  [[ $1 == @(warps|ptx_bench) ]] || return 0
+  find_nvcc >/dev/null || die "./lockstep bench ${2} runs what nvcc makes of the kernels, and there is no nvcc here: install a CUDA toolkit (its compiler is enough)"
+}
+
 list_benchmarks() {
   local name
   say 'Benchmarks (each prints ratios of one run, and beside them that the results are right):'
@@ -20,9 +26,10 @@ run_benchmarks() {
   local folder=$root/build/sim/bench names=() options=() name tool
   case ${1:-} in
     --peers) shift; compare_with_peers "$@"; return ;;
-    --profile | --coalescing)
+    --profile | --warps)
       tool=${1#--}
       shift
+      need_nvcc_for "$tool" "--$tool"
       install_missing
       build sim "$tool"
       "$folder/$tool" "$@"
@@ -40,6 +47,7 @@ run_benchmarks() {
   install_missing
   for name in "${names[@]}"; do
     [[ -f $root/bench/$name.cc ]] || die "there is no benchmark ${name%_bench}; ./lockstep bench lists them"
+    need_nvcc_for "$name" "${name%_bench}"
     build sim "$name"
     "$folder/$name" "${options[@]}"
   done

@@ -27,7 +27,8 @@ OTHER_TESTS = {  # command: the test that runs it
     r"lockstep bundle\b": "notebooks.bundle",
     r"lockstep bench --profile\b": "product.bench_profile",
     r"lockstep bench --scaling\b": "product.bench_scaling",
-    r"lockstep bench --coalescing\b": "product.bench_coalescing",
+    r"lockstep bench --warps\b": "product.bench_warps",
+    r"lockstep bench ptx\b": "product.bench_ptx",
     r"^nvcc\b|lockstep exec\b": "exec.programs",
     r"lockstep notebook\b": "notebooks.jupyter_suite",
     r"lockstep lesson \d": "lessons.01-replicate",  # and its neighbours, one for each lesson

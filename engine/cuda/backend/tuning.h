@@ -1,5 +1,5 @@
 // CUDA twin of simulator/gpu/backend/tuning.h: numbers that suit a GPU. None was measured on one yet; `./lockstep bench --profile` shows
-// the time of each kernel, and `--coalescing` its transactions, which were counted.
+// the time of each kernel, and `--warps` its transactions, which were counted.
 #pragma once
 
 #include <cstddef>

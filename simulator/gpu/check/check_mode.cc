@@ -329,12 +329,6 @@ void CheckMode::guard_views(Node& node) {
   }
 }
 
-// All of it counts as written: a read of uninitialised bytes may be missed, and none is reported falsely.
-void CheckMode::reached(std::uintptr_t begin, std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  shadow_.set_written(begin, bytes);
-}
-
 void CheckMode::after_run(Node& node) {
   const std::vector<NodeCheck::Guarded> guards = std::move(node.check->guards);
   node.check->guards.clear();
@@ -357,6 +351,11 @@ void CheckMode::after_run(Node& node) {
       if (part.write) std::memcpy(guarded.original + part.offset, guarded.memory.data() + part.offset, part.bytes);
     }
   }
+}
+
+void CheckMode::may_be_written(std::uintptr_t begin, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (checks().memory) shadow_.set_written(begin, bytes);
 }
 
 void CheckMode::report(const std::string& text) {

@@ -68,7 +68,7 @@ class CheckMode : public Checker {
   void before_run(Node& node, const std::vector<Touch>& touches) override;
   void guard_views(Node& node) override;
   void after_run(Node& node) override;
-  void reached(std::uintptr_t begin, std::size_t bytes) override;
+  void may_be_written(std::uintptr_t begin, std::size_t bytes) override;
   void watch_for_deadlock(Executor& executor) override;
 
   // "byte 12 of 400 bytes that cudaMalloc in main allocated on device 0", "... and cudaFree in main has freed", "no allocation".

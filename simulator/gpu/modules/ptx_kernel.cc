@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "simulator/gpu/ptx/counts.h"
 #include "simulator/gpu/ptx/error.h"
 
 namespace lockstep::sim {
@@ -49,7 +50,6 @@ ptx::Launch PtxKernel::launch_of(const DeviceLaunch& launch) const {
   made.block = {launch.block.x, launch.block.y, launch.block.z};
   made.shared_bytes = static_cast<std::uint32_t>(launch.shared_bytes);
   made.parameters = launch.arguments;
-  made.counts = counts_;
   return made;
 }
 
@@ -67,8 +67,11 @@ void PtxKernel::run(const DeviceLaunch& launch, std::int64_t first, std::int64_t
   ptx::Launch made = launch_of(launch);
   std::optional<ReachablePtxMemory> memory;
   if (launch.reach != nullptr) made.memory = &memory.emplace(*launch.reach);
+  ptx::Counts counted;
+  if (counts_ != nullptr) made.counts = &counted;
   try {
     ptx::run_blocks(*module_, code_, made, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
+    if (counts_ != nullptr) counts_->add(counted);
   } catch (const ptx::Error& error) {
     throw Fault{status_of(error.failure()), error.what()};
   }

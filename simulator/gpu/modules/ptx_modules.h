@@ -19,6 +19,7 @@ class PtxModules : public DeviceKernels {
 
   std::shared_ptr<const DeviceKernel> find(const std::string& mangled) const override;
   std::vector<std::string> names() const;
+  const PtxKernel& kernel(const std::string& mangled) const { return *kernels_.at(mangled); }
 
  private:
   std::unordered_map<std::string, std::shared_ptr<const PtxKernel>> kernels_;

@@ -95,6 +95,14 @@ T multiply_add24_high(T a, T b, T c) {
 // A division by zero gives all ones, as GPUs do; PTX leaves it open. The host would stop the program.
 template <typename T>
 T divide(T a, T b) {
+  if constexpr (sizeof(T) == 4) {  // exact, since a double holds both; and the host has vectors of such divisions
+    const double divisor = b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1)) ? 1.0 : static_cast<double>(b);
+    const T quotient = static_cast<T>(static_cast<double>(a) / divisor);
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return subtract(T{0}, a);
+    }
+    return b == 0 ? static_cast<T>(~T{0}) : quotient;
+  }
   if (b == 0) return static_cast<T>(~T{0});
   if constexpr (std::is_signed_v<T>) {
     if (b == T{-1}) return subtract(T{0}, a);
@@ -103,6 +111,7 @@ T divide(T a, T b) {
 }
 template <typename T>
 T remainder(T a, T b) {
+  if constexpr (sizeof(T) == 4) return b == 0 ? a : subtract(a, multiply_low(divide(a, b), b));
   if (b == 0) return a;
   if constexpr (std::is_signed_v<T>) {
     if (b == T{-1}) return 0;

@@ -208,10 +208,6 @@ void add_float_orders(Table& table, const std::string& type) {
 }
 
 template <typename T>
-T select(T a, T b, bool p) {
-  return p ? a : b;
-}
-template <typename T>
 T select_by_sign(T a, T b, std::int32_t c) {
   return c >= 0 ? a : b;
 }
@@ -221,7 +217,7 @@ T select_by_float(T a, T b, float c) {
 }
 template <typename T>
 void add_choices(Table& table, const std::string& type) {
-  add_lanewise<select<T>>(table, "selp." + type, Kind::move);
+  add_lanewise<chosen<T>>(table, "selp." + type, Kind::move);
   add_lanewise<select_by_sign<T>>(table, "slct." + type + ".s32", Kind::move);
   add_lanewise<select_by_float<T, false>>(table, "slct." + type + ".f32", Kind::move);
   add_lanewise<select_by_float<T, true>>(table, "slct.ftz." + type + ".f32", Kind::move);

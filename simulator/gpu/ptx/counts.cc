@@ -12,13 +12,25 @@ namespace {
 
 constexpr std::uint64_t kSector = 32, kBank = 4, kBanks = 32;
 
-template <typename Add>
-std::vector<std::uint64_t> distinct(Mask mask, Add add) {
-  std::vector<std::uint64_t> all;
-  for (Mask left = mask; left != 0; left &= left - 1) add(std::countr_zero(left), all);
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
+// The lanes' addresses, ascending.
+struct Sorted {
+  std::uint64_t addresses[kLanes];
+  int count = 0;
+  Sorted(const std::uint64_t (&all)[kLanes], Mask mask) {
+    for (Mask left = mask; left != 0; left &= left - 1) addresses[count++] = all[std::countr_zero(left)];
+    if (!std::is_sorted(addresses, addresses + count)) std::sort(addresses, addresses + count);
+  }
+};
+
+// How many units of `size` bytes the lanes touch together, with `bytes` each.
+std::uint64_t touched(const Sorted& sorted, unsigned bytes, std::uint64_t size) {
+  std::uint64_t units = 0, next = 0;  // the first unit that is not counted yet
+  for (int i = 0; i < sorted.count; ++i) {
+    const std::uint64_t first = std::max(next, sorted.addresses[i] / size), end = (sorted.addresses[i] + bytes - 1) / size + 1;
+    if (end > first) units += end - first;
+    next = std::max(next, end);
+  }
+  return units;
 }
 
 // Lanes that a pass of shared memory serves together: 32 of up to 4 bytes, 16 of 8, 8 of 16.
@@ -28,30 +40,24 @@ Mask group(int first, int lanes) { return lanes == kLanes ? kAllLanes : ((Mask{1
 }  // namespace
 
 std::uint64_t sectors_touched(const std::uint64_t (&addresses)[kLanes], unsigned bytes, Mask mask) {
-  return distinct(mask,
-                  [&](int lane, std::vector<std::uint64_t>& all) {
-                    const std::uint64_t last = (addresses[lane] + bytes - 1) / kSector;
-                    for (std::uint64_t sector = addresses[lane] / kSector; sector <= last; ++sector) all.push_back(sector);
-                  })
-      .size();
+  return touched(Sorted(addresses, mask), bytes, kSector);
 }
 
 std::uint64_t fewest_sectors(const std::uint64_t (&addresses)[kLanes], unsigned bytes, Mask mask) {
-  const std::uint64_t asked = distinct(mask, [&](int lane, std::vector<std::uint64_t>& all) {
-                                for (unsigned k = 0; k < bytes; ++k) all.push_back(addresses[lane] + k);
-                              }).size();
-  return (asked + kSector - 1) / kSector;
+  return (touched(Sorted(addresses, mask), bytes, 1) + kSector - 1) / kSector;
 }
 
 std::uint64_t bank_passes(const std::uint64_t (&addresses)[kLanes], unsigned bytes, Mask mask) {
   const int together = lanes_together(bytes);
   std::uint64_t passes = 0;
   for (int first = 0; first < kLanes; first += together) {
-    const auto words = distinct(mask & group(first, together), [&](int lane, std::vector<std::uint64_t>& all) {
-      for (unsigned k = 0; k < bytes; k += kBank) all.push_back((addresses[lane] + k) / kBank);
-    });
-    std::uint64_t in_bank[kBanks] = {};
-    for (const std::uint64_t word : words) ++in_bank[word % kBanks];
+    const Sorted sorted(addresses, mask & group(first, together));
+    std::uint64_t in_bank[kBanks] = {}, next = 0;
+    for (int i = 0; i < sorted.count; ++i) {
+      const std::uint64_t end = (sorted.addresses[i] + bytes - 1) / kBank + 1;
+      for (std::uint64_t word = std::max(next, sorted.addresses[i] / kBank); word < end; ++word) ++in_bank[word % kBanks];
+      next = std::max(next, end);
+    }
     passes += *std::max_element(in_bank, in_bank + kBanks);
   }
   return passes;
@@ -65,12 +71,10 @@ std::uint64_t fewest_bank_passes(unsigned bytes, Mask mask) {
 }
 
 std::uint64_t longest_queue(const std::uint64_t (&addresses)[kLanes], Mask mask) {
-  std::vector<std::uint64_t> all;
-  for (Mask left = mask; left != 0; left &= left - 1) all.push_back(addresses[std::countr_zero(left)]);
-  std::sort(all.begin(), all.end());
+  const Sorted sorted(addresses, mask);
   std::uint64_t longest = 0, now = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    now = i > 0 && all[i] == all[i - 1] ? now + 1 : 1;
+  for (int i = 0; i < sorted.count; ++i) {
+    now = i > 0 && sorted.addresses[i] == sorted.addresses[i - 1] ? now + 1 : 1;
     longest = std::max(longest, now);
   }
   return longest;
@@ -158,6 +162,15 @@ void Counts::note_access(Count& count, const Instruction& instruction, Warp& war
   }
 }
 
+void Counts::add(const Counts& other) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [code, list] : other.counts_) {
+    std::vector<Count>& mine = counts_[code];
+    mine.resize(list.size());
+    for (std::size_t i = 0; i < list.size(); ++i) mine[i] += list[i];
+  }
+}
+
 Count Counts::total() const {
   Count sum;
   for (const auto& [code, list] : counts_) sum += of(*code);
@@ -182,14 +195,16 @@ Count Counts::at_line(const Code& code, int ptx_line) const {
   return sum;
 }
 
-std::vector<Counts::SourceLine> Counts::by_line(const Module& module) const {
+std::vector<Counts::SourceLine> Counts::by_line(const Module& module, const Code& code) const {
   std::map<std::pair<std::string, int>, Count> lines;
-  for (const auto& [code, list] : counts_) {
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const Place& place = code->places[i];
-      const bool known = place.location.line > 0;
-      lines[{known ? module.file(place.location.file) : std::string(), known ? place.location.line : place.line}] += list[i];
-    }
+  const auto found = counts_.find(&code);
+  const auto located = std::find_if(code.places.begin(), code.places.end(), [](const Place& place) { return place.location.line > 0; });
+  for (std::size_t i = 0; found != counts_.end() && i < found->second.size(); ++i) {
+    const Place& place = code.places[i];
+    // What stands in front of the first location gets the parameters, for what follows.
+    const syntax::Location& location = place.location.line > 0 || located == code.places.end() ? place.location : located->location;
+    const bool known = location.line > 0;
+    lines[{known ? module.file(location.file) : std::string(), known ? location.line : place.line}] += found->second[i];
   }
   std::vector<SourceLine> result;
   for (const auto& [key, count] : lines) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct Count {
 
 class Counts {
  public:
+  void add(const Counts& other);  // from any thread
+
   void note(const Code& code, const Instruction& instruction, Warp& warp, Mask active);
   void note_control(const Code& code, const Instruction& instruction, Warp& warp, Mask active, Mask path);
 
@@ -46,12 +49,13 @@ class Counts {
     int line = 0;      // of the source, or of the PTX
     Count count;
   };
-  std::vector<SourceLine> by_line(const Module& module) const;  // of all functions that ran
+  std::vector<SourceLine> by_line(const Module& module, const Code& code) const;
 
  private:
   Count& at(const Code& code, const Instruction& instruction);
   void note_access(Count& count, const Instruction& instruction, Warp& warp, Mask active);
 
+  std::mutex mutex_;                                  // of `add`
   std::map<const Code*, std::vector<Count>> counts_;  // by statement
   const Code* last_ = nullptr;
   std::vector<Count>* last_counts_ = nullptr;

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -27,6 +28,19 @@ struct SourceLanes<bool> {
   SourceLanes(Warp& warp, std::uint32_t slot) : bits(*reinterpret_cast<const Mask*>(warp.registers + slot)) {}
   bool operator[](int lane) const { return (bits >> lane & 1U) != 0; }
 };
+
+// p ? a : b, in a way that the compiler makes no branch of, so that it can do many at once.
+template <typename T>
+T chosen(T a, T b, bool p) {
+  using Bits = std::conditional_t<
+      sizeof(T) == 8, std::uint64_t,
+      std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint8_t>>>;
+  const Bits x = std::bit_cast<Bits>(a), y = std::bit_cast<Bits>(b), all = static_cast<Bits>(Bits{0} - static_cast<Bits>(p));
+  return std::bit_cast<T>(static_cast<Bits>(y ^ ((x ^ y) & all)));
+}
+
+// From this many lanes on a vector of all lanes costs less than a lane at a time.
+inline constexpr int kWorthAllLanes = 6;
 
 template <auto Function>
 struct Lanewise;
@@ -73,6 +87,11 @@ struct Lanewise<Function> {
       if (mask == kAllLanes) {
 #pragma GCC ivdep
         for (int i = 0; i < kLanes; ++i) result[i] = Function(sources[i]...);
+      } else if (std::popcount(mask) >= kWorthAllLanes) {  // functions are defined for all values, so those of other lanes do no harm
+        D values[kLanes];
+#pragma GCC ivdep
+        for (int i = 0; i < kLanes; ++i) values[i] = Function(sources[i]...);
+        for (int i = 0; i < kLanes; ++i) result[i] = chosen(values[i], result[i], (mask >> i & 1U) != 0);
       } else {
         for (Mask left = mask; left != 0; left &= left - 1) {
           const int i = std::countr_zero(left);

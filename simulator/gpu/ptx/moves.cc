@@ -61,6 +61,11 @@ template <typename T>
 void read_special(Warp& warp, const Instruction& instruction, Mask mask) {
   T* result = warp.lanes<T>(instruction.slots[0]);
   const auto which = static_cast<Special>(instruction.operation->mode);
+  if (is_same_for_all_lanes(which)) {
+    const auto value = static_cast<T>(special_value(warp, which, 0));
+    for (int i = 0; i < kLanes; ++i) result[i] = chosen(value, result[i], (mask >> i & 1U) != 0);
+    return;
+  }
   for (Mask left = mask; left != 0; left &= left - 1) {
     const int i = std::countr_zero(left);
     result[i] = static_cast<T>(special_value(warp, which, i));

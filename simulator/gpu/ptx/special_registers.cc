@@ -36,6 +36,23 @@ const std::vector<SpecialRegister>& special_registers() {
   return all;
 }
 
+bool is_same_for_all_lanes(Special special) {
+  switch (special) {
+    case Special::tid_x:
+    case Special::tid_y:
+    case Special::tid_z:
+    case Special::laneid:
+    case Special::lanemask_eq:
+    case Special::lanemask_le:
+    case Special::lanemask_lt:
+    case Special::lanemask_ge:
+    case Special::lanemask_gt:
+      return false;
+    default:
+      return true;
+  }
+}
+
 std::uint64_t special_value(const Warp& warp, Special special, int lane) {
   const Block& block = *warp.block;
   const Dim& threads = block.threads;
@@ -43,7 +60,7 @@ std::uint64_t special_value(const Warp& warp, Special special, int lane) {
   const Mask self = Mask{1} << lane;
   switch (special) {
     case Special::tid_x:
-      return thread % threads.x;
+      return threads.x >= threads.volume() ? thread : thread % threads.x;
     case Special::tid_y:
       return thread / threads.x % threads.y;
     case Special::tid_z:

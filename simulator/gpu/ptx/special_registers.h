@@ -50,5 +50,6 @@ const std::vector<SpecialRegister>& special_registers();
 
 // Clocks count warp instructions, so that a run is the same every time.
 std::uint64_t special_value(const Warp& warp, Special special, int lane);
+bool is_same_for_all_lanes(Special special);
 
 }  // namespace lockstep::ptx

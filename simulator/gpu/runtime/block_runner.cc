@@ -1,7 +1,6 @@
 #include "simulator/gpu/runtime/block_runner.h"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <memory>
 #include <numeric>
@@ -24,30 +23,6 @@ struct SourceLine {
 };
 
 constexpr int kWarp = 32;
-
-std::atomic<BlockObserver*>& observer() {
-  static std::atomic<BlockObserver*> one{nullptr};
-  return one;
-}
-
-// Told of one block, however that ends.
-class Observed {
- public:
-  explicit Observed(const KernelCall& call) : by_(observer().load(std::memory_order_acquire)) {
-    if (by_ != nullptr) by_->begin_block(call);
-  }
-  ~Observed() {
-    if (by_ != nullptr) by_->end_block();
-  }
-  Observed(const Observed&) = delete;
-  Observed& operator=(const Observed&) = delete;
-  void all_stopped() const {
-    if (by_ != nullptr) by_->all_stopped();
-  }
-
- private:
-  BlockObserver* by_;
-};
 
 class BlockRunner final : public BlockThreads {
  public:
@@ -121,10 +96,8 @@ void BlockRunner::run(KernelCall& call, const Coordinates& block, std::uint64_t 
   const auto finished = [&] {
     return std::all_of(threads_.begin(), threads_.begin() + count_, [](const Thread& t) { return t.state == State::finished; });
   };
-  const Observed observed(call);
   for (;;) {
     run_ready(random);
-    observed.all_stopped();
     if (problem_) std::rethrow_exception(problem_);
     if (finished()) break;
     if (!release_warps()) release_block();
@@ -229,8 +202,6 @@ void BlockRunner::diverged() const {
 }
 
 }  // namespace
-
-void set_block_observer(BlockObserver* who) { observer().store(who, std::memory_order_release); }
 
 void run_faithful(KernelCall& call, int part, int parts) {
   static thread_local BlockRunner runner;

@@ -56,8 +56,8 @@ class Checker {
   virtual void before_run(Node& node, const std::vector<Touch>& touches) = 0;
   virtual void guard_views(Node& node) = 0;  // after addresses were resolved
   virtual void after_run(Node& node) = 0;
-  // A kernel that does not declare what it touches has found this allocation, and may write it.
-  virtual void reached(std::uintptr_t begin, std::size_t bytes) = 0;
+  // Device code that is not given views has found this allocation. Which bytes it writes is not known: all of it counts as written.
+  virtual void may_be_written(std::uintptr_t begin, std::size_t bytes) = 0;
 
   // On a thread of the executor, until the executor stops.
   virtual void watch_for_deadlock(Executor& executor) = 0;

@@ -62,7 +62,7 @@ class ReachOfDevice : public Reach {
       why = "which " + why;
       return std::nullopt;
     }
-    if (Checker* const checker = runtime().checker.get()) checker->reached(block->begin, block->bytes);
+    if (runtime().checker != nullptr && block->device != kHostDevice) runtime().checker->may_be_written(block->begin, block->bytes);
     return Bytes{block->begin, block->bytes, resolve(reinterpret_cast<std::byte*>(block->begin))};
   }
 

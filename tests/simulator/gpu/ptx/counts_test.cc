@@ -143,7 +143,7 @@ TEST(PtxCounts, GoByLineOfTheSource) {
   std::uint32_t word = 0;
   ptx::Counts counts;
   run_kernel(module, "k", {{3, 1, 1}, {32, 1, 1}}, &counts, nullptr, &word);
-  const auto lines = counts.by_line(module);
+  const auto lines = counts.by_line(module, *module.kernel("k"));
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[0].file, "sum.cu");
   EXPECT_EQ(lines[0].line, 10);

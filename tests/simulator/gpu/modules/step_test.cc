@@ -5,42 +5,38 @@
 #include <string>
 #include <vector>
 
-#include "bench/coalescing_steps.h"
-#include "engine/device/check.h"
-#include "engine/device/launch.h"
-#include "engine/device/stream.h"
-#include "tests/simulator/gpu/coalescing/kernels/pattern_kernels.h"
+#include "bench/warp_steps.h"
 
 namespace lockstep::testing {
 
 namespace {
 
-using bench::excuse_of;
-using coalescing::Counts;
+using KernelCounts = std::map<std::string, ptx::Count>;
 
 // A sentence for each kernel that touches more sectors than it may.
-std::vector<std::string> complaints(const Counts& counts) {
+std::vector<std::string> complaints(const KernelCounts& counts, bool excuses) {
   std::vector<std::string> found;
   for (const auto& [kernel, count] : counts) {
-    const bench::Excuse* const excuse = excuse_of(kernel);
+    const bench::Excuse* const excuse = excuses ? bench::excuse_of(kernel) : nullptr;
     const double expected = excuse != nullptr ? excuse->efficiency : bench::kExpectedEfficiency;
-    const double reached = count.all().efficiency();
+    const double reached = bench::efficiency(count);
     if (reached >= expected) continue;
     found.push_back(kernel + " touches sectors of which " + std::to_string(100 * reached) + " % are needed, and " +
-                    std::to_string(100 * expected) + " % are expected: ./lockstep bench --coalescing shows by argument where");
+                    std::to_string(100 * expected) + " % are expected: ./lockstep bench --warps shows by line where");
   }
   return found;
 }
 
 TEST(Steps, KernelsCoalesceOrHaveAnExcuseThatTheyNeed) {
+  if (!kHasKernelPtx) GTEST_SKIP() << "no nvcc was found when configuring: there is no PTX of the kernels";
   std::map<std::string, double> worst;
   for (const bench::CountedStep& step : bench::kCountedSteps) {
-    const Counts counts = bench::count_step(step);
+    const KernelCounts counts = bench::WarpCounts(step).by_kernel();
     EXPECT_GE(counts.size(), 10U) << step.workload;
-    EXPECT_EQ(complaints(counts), std::vector<std::string>{}) << step.workload;
+    EXPECT_EQ(complaints(counts, true), std::vector<std::string>{}) << step.workload;
     for (const auto& [kernel, count] : counts) {
       double& so_far = worst.emplace(kernel, 1.0).first->second;
-      so_far = std::min(so_far, count.all().efficiency());
+      so_far = std::min(so_far, bench::efficiency(count));
     }
   }
   for (const bench::Excuse& excuse : bench::kExcuses) {
@@ -51,22 +47,10 @@ TEST(Steps, KernelsCoalesceOrHaveAnExcuseThatTheyNeed) {
 }
 
 TEST(Steps, AKernelThatDoesNotCoalesceIsFound) {
-  sim::set_kernel_mode(sim::KernelMode::faithful);
-  Counts counts;
-  {
-    coalescing::Counter counter;
-    const Stream stream(0);
-    float* data = nullptr;
-    LOCKSTEP_CHECK(cudaMalloc(&data, 2 * 4096 * sizeof(float)));
-    const View<float> x{data, 4096}, y{data + 4096, 4096};
-    launch(stream, "careless_transpose", {}, {16, 256}, careless_transpose, x, y, std::int64_t{64}, std::int64_t{64});
-    counts = counter.take();
-    LOCKSTEP_CHECK(cudaFree(data));
-  }
-  sim::set_kernel_mode(sim::KernelMode::fast);
-  const std::vector<std::string> found = complaints(counts);
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found.front().rfind("careless_transpose touches sectors of which 22.2", 0), 0U) << found.front();
+  if (!kHasKernelPtx) GTEST_SKIP() << "no nvcc was found when configuring: there is no PTX of the kernels";
+  const std::vector<std::string> found = complaints(bench::WarpCounts(bench::kCountedSteps[0]).by_kernel(), false);
+  EXPECT_EQ(std::count_if(found.begin(), found.end(), [](const std::string& said) { return said.rfind("add_correct touches", 0) == 0; }),
+            1);
 }
 
 }  // namespace
