@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -20,13 +19,6 @@ namespace {
 struct Listed {
   std::string name, partly;
 };
-
-std::vector<std::byte> bytes_of_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<char> chars((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const auto* const first = reinterpret_cast<const std::byte*>(chars.data());
-  return {first, first + chars.size()};
-}
 
 // Lines of "function" or "function partly: what is missing".
 std::vector<Listed> read_list(const std::filesystem::path& path) {
@@ -48,7 +40,7 @@ int print_manifest(const std::filesystem::path& folder) {
   for (const auto* const library : {"libcudart.so.13", "libnccl.so.2", "libcublasLt.so.13", "libcublas.so.13", "libcudnn.so.9"}) {
     const std::filesystem::path path = folder / library;
     if (!std::filesystem::exists(path)) continue;
-    const std::vector<std::byte> file = bytes_of_file(path);
+    const std::vector<std::byte> file = nvidia::bytes_of_file(path);
     const std::set<std::string> weak = nvidia::weak_functions(file);
     std::map<std::string, std::vector<std::string>> groups;
     for (const Listed& one : read_list(folder / (std::string(library) + ".txt"))) {

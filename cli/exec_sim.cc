@@ -10,8 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include "cli/command.h"
@@ -31,13 +29,6 @@ struct ExecOptions {
   std::string check;
   bool manifest = false;
 };
-
-std::vector<std::byte> bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<char> chars((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  const auto* const first = reinterpret_cast<const std::byte*>(chars.data());
-  return {first, first + chars.size()};
-}
 
 std::string check_problem(const std::string& list) {
   const std::string checks = "," + list + ",";
@@ -80,7 +71,7 @@ int architecture_of(const std::string& machine) {
 
 // What would only fail later, or start on a real GPU's libraries. A script has nothing to look at.
 void look_at(const fs::path& path, int architecture) {
-  const std::vector<std::byte> file = bytes_of(path);
+  const std::vector<std::byte> file = nvidia::bytes_of_file(path);
   if (!nvidia::is_elf(file)) return;
   nvidia::ElfProgram program;
   try {

@@ -3,6 +3,8 @@
 #include <elf.h>
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "simulator/gpu/ptx/error.h"
 
@@ -32,6 +34,13 @@ std::string text_at(std::span<const std::byte> strings, std::uint64_t offset) {
 }
 
 }  // namespace
+
+std::vector<std::byte> bytes_of_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::vector<char> chars((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto* const first = reinterpret_cast<const std::byte*>(chars.data());
+  return {first, first + chars.size()};
+}
 
 bool is_elf(std::span<const std::byte> file) { return file.size() >= SELFMAG && std::memcmp(file.data(), ELFMAG, SELFMAG) == 0; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <set>
 #include <span>
 #include <string>
@@ -16,6 +17,8 @@ struct ElfProgram {
   bool has_gpu_code = false;        // a section .nv_fatbin that is not empty
   std::vector<FatEntry> entries;    // of all its fat binaries, inside `file`
 };
+
+std::vector<std::byte> bytes_of_file(const std::filesystem::path& path);  // none where it can't be read
 
 bool is_elf(std::span<const std::byte> file);
 

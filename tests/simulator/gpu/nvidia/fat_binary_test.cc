@@ -3,8 +3,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "simulator/gpu/nvidia/image/elf_program.h"
 #include "simulator/gpu/nvidia/image/fat_binary.h"
@@ -114,18 +112,10 @@ TEST(FatBinary, LyingSizesAreRefused) {
 }
 
 #ifdef LOCKSTEP_FAT_IMAGES
-Bytes file(const std::string& name) {
-  std::ifstream stream(std::string(LOCKSTEP_FAT_IMAGES) + "/" + name, std::ios::binary);
-  const std::vector<char> chars((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  Bytes bytes(chars.size());
-  std::memcpy(bytes.data(), chars.data(), chars.size());
-  return bytes;
-}
-
 TEST(FatBinary, NvccsOwnAreReadInEveryCompression) {
   std::string first;
   for (const std::string mode : {"none", "speed", "balance", "size"}) {
-    const Bytes bytes = file(mode + ".so");
+    const Bytes bytes = bytes_of_file(std::string(LOCKSTEP_FAT_IMAGES) + "/" + mode + ".so");
     const ElfProgram program = read_elf_program(bytes);
     EXPECT_TRUE(program.has_gpu_code) << mode;
     EXPECT_EQ(best_ptx(program.entries, 74), nullptr);
