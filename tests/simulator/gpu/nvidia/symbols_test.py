@@ -7,9 +7,9 @@ import re
 import subprocess
 import sys
 
-LIBRARIES = ('libcudart.so.13', 'libnccl.so.2', 'libcublasLt.so.13', 'libcudnn.so.9')
+LIBRARIES = ('libcudart.so.13', 'libnccl.so.2', 'libcublasLt.so.13', 'libcublas.so.13', 'libcudnn.so.9')
 # Functions that must not turn into refusals unnoticed.
-FEWEST_WRITTEN = {'libcudart.so.13': 115, 'libnccl.so.2': 24, 'libcublasLt.so.13': 20, 'libcudnn.so.9': 14}
+FEWEST_WRITTEN = {'libcudart.so.13': 115, 'libnccl.so.2': 24, 'libcublasLt.so.13': 20, 'libcublas.so.13': 19, 'libcudnn.so.9': 14}
 INTERFACE = re.compile(r'^(__cuda|cuda|p?nccl|cublas|cudnn)')
 
 
