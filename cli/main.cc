@@ -106,6 +106,7 @@ int run(int argc, char** argv) {
   commands.push_back(add_data(app));
   commands.push_back(add_devices(app));
   commands.push_back(add_doctor(app));
+  commands.push_back(add_exec(app));
   commands.push_back(add_lesson(app));
   commands.push_back(add_trace(app));
   if (const std::string mistake = switch_with_value(app, std::vector<std::string>(argv + 1, argv + argc)); !mistake.empty()) {

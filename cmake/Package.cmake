@@ -10,9 +10,9 @@ install(TARGETS lockstep_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 file(RELATIVE_PATH from_bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
 set_target_properties(lockstep PROPERTIES INSTALL_RPATH "$ORIGIN/${from_bin_to_lib}")
 set_target_properties(lockstep_shared PROPERTIES INSTALL_RPATH "$ORIGIN")
-# What they load: kernels for each x86-64 level, and the part that speaks MPI.
+# What they load: kernels for each x86-64 level, the part that speaks MPI and, where they are built, the libraries of `lockstep exec`.
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/ DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  FILES_MATCHING PATTERN "liblockstep_kernels.so" PATTERN "liblockstep_mpi.so")
+  FILES_MATCHING PATTERN "liblockstep_kernels.so" PATTERN "liblockstep_mpi.so" PATTERN "liblockstep_ptx.so" PATTERN "lockstep/lib*")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/engine/include/lockstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/lockstep)

@@ -21,3 +21,13 @@ run_lesson() {
   export LOCKSTEP_COMMAND=${LOCKSTEP_COMMAND:-$0}
   exec "$root/build/sim/cli/lockstep" "$@"
 }
+
+# Programs of nvcc run on the virtual GPU, also where there is a real one.
+run_exec() {
+  if is_stale sim lockstep_exec; then
+    use packages
+    install_missing
+    build sim lockstep_exec >&2
+  fi
+  exec "$root/build/sim/cli/lockstep" "$@"
+}

@@ -22,6 +22,9 @@ EXCEPTIONS = {
                 "says which release it is"),
     "part": ({"cudaDeviceProp", "cudaPointerAttributes", "ncclConfig_t"}, "has only the fields that are used: each is compared, the size is not"),
 }
+# Fields that only give a structure CUDA 13's size (NvidiaLayout.IsThatOfTheToolkitsHeaders compares where fields lie).
+FILLERS = {"cudaDeviceProp::uuid", "cudaDeviceProp::texturesAndSurfaces", "cudaDeviceProp::further", "cudaDeviceProp::reserved",
+           "cudaPointerAttributes::reserved"}
 # Names that older releases do not have yet. Where NVIDIA's header has them they are compared as all others.
 NEWER = {"CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE", "CUDNN_STATUS_BAD_PARAM_CUDA_GRAPH_MISMATCH",
          "CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API"}
@@ -148,7 +151,7 @@ def main():
         return given.header == "cuda_runtime.h" and Path(path).resolve().parent in support  # cudaLaunchKernelEx is declared there
 
     names = [n for n in names_of(given.compiler, given.header, given.ours, wanted, given.option)
-             if n.name not in LANGUAGE and not n.name.startswith("LOCKSTEP_")]
+             if n.name not in LANGUAGE | FILLERS and not n.name.startswith("LOCKSTEP_")]
     their_text = next((Path(d) / given.header).read_text(errors="replace") for d in theirs if (Path(d) / given.header).is_file())
     newer = [n.name for n in names if n.name in NEWER and not re.search(rf"\b{n.name}\b", their_text)]
     names = [n for n in names if n.name not in newer]

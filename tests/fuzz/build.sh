@@ -12,13 +12,13 @@ flags=(-std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -f
   ${hdf5:+-I"$hdf5"})
 objects=()
 for source in engine/data/files/{idx,inflater,input_file,npz,npy,npy_header,pickle,zip_archive}.cc engine/tensor/array.cc engine/io/hdf5_reader.cc \
-  engine/data/image/{image,jpeg,png,gif,bmp}.cc simulator/gpu/ptx/*.cc; do
+  engine/data/image/{image,jpeg,png,gif,bmp}.cc simulator/gpu/ptx/*.cc simulator/gpu/nvidia/image/*.cc; do
   object=$out/objects/$(basename "$source" .cc).o
   objects+=("$object")
   [[ $object -nt $source ]] || "$clang" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$source" -o "$object"
 done
 for harness in tests/fuzz/*_fuzz.cc; do
   name=$(basename "$harness" .cc)
-  "$clang" "${flags[@]}" -fsanitize=fuzzer "$harness" "${objects[@]}" -lz -ljpeg -o "$out/$name"
+  "$clang" "${flags[@]}" -fsanitize=fuzzer "$harness" "${objects[@]}" -lz -ljpeg -ldl -o "$out/$name"
 done
 ls "$out"/*_fuzz

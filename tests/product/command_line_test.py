@@ -63,6 +63,9 @@ COMMANDS = {
         "--file": [("nothing.h", "there is no file")], "--work": [("a_file", "is a file, not a folder")], "--hint": None,
         "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None}),
     "trace": (["a_file"], {}),
+    "exec": ([], {
+        "--machine": [("h200x8", "known machines are")], "--nodes": [("0", WHOLE)], "--clock": [("modle", "did you mean model?")],
+        "--check": [("memroy", "is not a list of checks"), ("memory,", "is not a list of checks")], "--no-math": None, "--manifest": None}),
 }
 # Arguments that are wrong in other ways.
 OTHER = [
@@ -79,6 +82,7 @@ OTHER = [
     (["run", "mnist", "--memory-limit", "100"], "only for --logical"),
     (["run", "mnist", "--batch", "8", "--batch-per-replica", "4"], "can't be combined with"),
     (["predict", "nothing.h5", "nothing.png"], "there is no file"),
+    (["exec"], "a program is missing"),
     (["lesson", "four"], WHOLE),
     (["lesson", "4", "--all"], "can't be combined with"),
     (["lesson", "--hint"], "is only for number"),

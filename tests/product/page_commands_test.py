@@ -29,6 +29,7 @@ OTHER_TESTS = {  # command: the test that runs it
     r"lockstep bench --scaling\b": "product.bench_scaling",
     r"lockstep bench --warps\b": "product.bench_warps",
     r"lockstep bench ptx\b": "product.bench_ptx",
+    r"^nvcc\b|lockstep exec\b": "exec.programs",
     r"lockstep notebook\b": "notebooks.jupyter_suite",
     r"lockstep lesson \d": "lessons.01-replicate",  # and its neighbours, one for each lesson
     r"lockstep lesson --all": "lessons.command",

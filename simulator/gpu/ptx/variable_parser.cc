@@ -102,7 +102,10 @@ std::vector<Variable> parse_variables(TokenReader& reader, Space space, bool ext
       while (reader.peek().kind == Token::Kind::dotted && space_named(reader.peek().text)) reader.take();
       if (reader.accept_dotted("align")) reader.integer("an alignment");
     } else if (token.text == "attribute") {
-      TokenReader::refuse_at(token.line, "variables with an .attribute, such as managed ones, are not supported");
+      // Where a managed variable lies is the loader's business; a kernel uses it as any other.
+      if (!reader.accept('(') || !reader.accept_dotted("managed") || !reader.accept(')')) {
+        TokenReader::refuse_at(token.line, "of the attributes of variables only .managed is supported");
+      }
     } else if (const auto type = type_named(token.text); type && *type != Type::pred) {
       model.type = *type;
       typed = true;

@@ -26,11 +26,16 @@ cudaError_t properties(cudaDeviceProp* prop, int device) {
   prop->maxThreadsDim[2] = 64;
   prop->maxGridSize[0] = 0x7fffffff;
   prop->maxGridSize[1] = prop->maxGridSize[2] = 65535;
+  prop->memPitch = 0x7fffffff;
+  prop->textureAlignment = prop->surfaceAlignment = 512;
+  prop->texturePitchAlignment = 32;
   prop->totalConstMem = 64 << 10;
   prop->major = machine.major;
   prop->minor = machine.minor;
   prop->multiProcessorCount = machine.multiprocessors;
   prop->canMapHostMemory = prop->concurrentKernels = prop->unifiedAddressing = prop->memoryPoolsSupported = 1;
+  prop->managedMemory = prop->hostRegisterSupported = 1;
+  prop->maxBlocksPerMultiProcessor = machine.threads_per_multiprocessor / 64;
   prop->pciBusID = device + 1;
   prop->asyncEngineCount = 2;
   prop->memoryBusWidth = machine.memory_bus_bits;

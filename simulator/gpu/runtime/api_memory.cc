@@ -55,13 +55,17 @@ cudaError_t allocate_ordered(void** out, std::size_t bytes, cudaStream_t handle)
 std::optional<Block> block_at(const void* address) {
   const auto block = runtime().memory.find(address);
   if (!block || block->begin != reinterpret_cast<std::uintptr_t>(address) || block->device == kHostDevice) return std::nullopt;
+  if (runtime().memory.device_of(address) == kHostDevice) return std::nullopt;  // a module's variable
   return block;
 }
+
+cudaError_t release_host(void* address);
 
 // A device that has failed frees its memory too and returns its error, so a test can see whether a program frees everything.
 cudaError_t release_now(void* address) {
   if (const cudaError_t status = ready_to_release()) return status;
   if (address == nullptr) return runtime().executor.error(current_device());
+  if (const auto shared = runtime().memory.find(address); shared && shared->managed) return release_host(address);
   const auto block = block_at(address);
   if (!block || !runtime().memory.begin_release(address)) return cudaErrorInvalidValue;
   runtime().executor.wait_device(block->device);
@@ -93,6 +97,37 @@ cudaError_t release_ordered(void* address, cudaStream_t handle) {
   return enqueue(handle, std::move(operation));
 }
 
+// Memory that host and devices share lies with the host, where every device reaches it. Its bytes do not count as the device's.
+cudaError_t allocate_managed(void** out, std::size_t bytes, unsigned flags) {
+  if (const cudaError_t status = ready_to_wait()) return status;
+  if (out == nullptr || bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)) return cudaErrorInvalidValue;
+  *out = runtime().memory.allocate_host(bytes, true);
+  return *out != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+// The program's own memory becomes page-locked; flags are those of cudaHostAlloc with others behind them, and none changes anything here.
+cudaError_t register_host(void* address, std::size_t bytes) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  if (address == nullptr || bytes == 0 || runtime().memory.device_of(address) != kHostDevice) return cudaErrorInvalidValue;
+  return runtime().memory.register_host(address, bytes) ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered;
+}
+
+cudaError_t unregister_host(void* address) {
+  if (const cudaError_t status = ready_to_release()) return status;
+  const auto block = runtime().memory.find(address);
+  if (!block || !block->registered || block->begin != reinterpret_cast<std::uintptr_t>(address)) return cudaErrorHostMemoryNotRegistered;
+  for (int d = 0; d < runtime().devices(); ++d) runtime().executor.wait_device_untimed(d);
+  return runtime().memory.unregister_host(address) ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
+}
+
+cudaError_t flags_of_host(unsigned* flags, const void* address) {
+  if (const cudaError_t status = ready_to_use_device()) return status;
+  const auto block = runtime().memory.find(address);
+  if (flags == nullptr || !block || block->device != kHostDevice || block->managed) return cudaErrorInvalidValue;
+  *flags = cudaHostAllocPortable | cudaHostAllocMapped;
+  return cudaSuccess;
+}
+
 cudaError_t allocate_host(void** out, std::size_t bytes, unsigned flags) {
   if (const cudaError_t status = ready_to_wait()) return status;
   constexpr unsigned kKnown = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
@@ -107,7 +142,8 @@ cudaError_t release_host(void* address) {
   if (const cudaError_t status = ready_to_release()) return status;
   if (address == nullptr) return runtime().executor.error(current_device());
   const auto block = runtime().memory.find(address);
-  if (!block || block->device != kHostDevice || block->begin != reinterpret_cast<std::uintptr_t>(address)) return cudaErrorInvalidValue;
+  if (!block || block->device != kHostDevice || block->registered) return cudaErrorInvalidValue;
+  if (block->begin != reinterpret_cast<std::uintptr_t>(address)) return cudaErrorInvalidValue;
   // Any device may still use it. Modelled time does not wait: how much work the devices have by now depends on the threads that issue it,
   // so the time would differ from run to run.
   for (int d = 0; d < runtime().devices(); ++d) runtime().executor.wait_device_untimed(d);
@@ -121,29 +157,32 @@ enum class MemoryType { device, pinned, pageable };
 struct End {
   MemoryType type = MemoryType::pageable;
   bool inside = true;  // of its allocation, to the last byte
+  bool managed = false;
 };
 
 End look_at(const void* address, std::size_t bytes) {
   const auto block = runtime().memory.find(address);
   if (!block) {
     const bool host = runtime().memory.device_of(address) == kHostDevice;
-    return {host ? MemoryType::pageable : MemoryType::device, host};
+    return {host ? MemoryType::pageable : MemoryType::device, host, false};
   }
   const bool inside = block->contains(reinterpret_cast<std::uintptr_t>(address), bytes);
-  if (block->device == kHostDevice) return {MemoryType::pinned, inside};
-  return {MemoryType::device, inside};
+  if (block->device == kHostDevice) return {MemoryType::pinned, inside, block->managed};
+  return {MemoryType::device, inside, false};
 }
 
-bool fits(cudaMemcpyKind kind, bool from_device, bool to_device) {
+// Managed memory is on either side.
+bool fits(cudaMemcpyKind kind, const End& source, const End& target) {
+  const auto is = [](const End& end, bool device) { return end.managed || (end.type == MemoryType::device) == device; };
   switch (kind) {
     case cudaMemcpyHostToHost:
-      return !from_device && !to_device;
+      return is(source, false) && is(target, false);
     case cudaMemcpyHostToDevice:
-      return !from_device && to_device;
+      return is(source, false) && is(target, true);
     case cudaMemcpyDeviceToHost:
-      return from_device && !to_device;
+      return is(source, true) && is(target, false);
     case cudaMemcpyDeviceToDevice:
-      return from_device && to_device;
+      return is(source, true) && is(target, true);
     case cudaMemcpyDefault:
       return true;
   }
@@ -197,7 +236,7 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind k
   if (Checker* const checker = runtime().checker.get(); checker != nullptr && (!source.inside || !target.inside)) {
     checker->refused_copy(source.inside ? to : from, bytes, !source.inside);
   }
-  if (!source.inside || !target.inside || !fits(kind, from_device, to_device)) return cudaErrorInvalidValue;
+  if (!source.inside || !target.inside || !fits(kind, source, target)) return cudaErrorInvalidValue;
 
   if (runtime().captures.any()) {
     if (wait == Wait::until_done) {
@@ -286,13 +325,13 @@ cudaError_t attributes_of(cudaPointerAttributes* attributes, const void* address
   if (const cudaError_t status = ready_to_use_device()) return status;
   if (attributes == nullptr) return cudaErrorInvalidValue;
   void* const pointer = const_cast<void*>(address);
-  *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, pointer};
+  *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, pointer, {}};
   const auto block = runtime().memory.find(address);
   if (!block) return cudaSuccess;
   if (block->device == kHostDevice) {
-    *attributes = {cudaMemoryTypeHost, 0, pointer, pointer};
+    *attributes = {block->managed ? cudaMemoryTypeManaged : cudaMemoryTypeHost, 0, pointer, pointer, {}};
   } else {
-    *attributes = {cudaMemoryTypeDevice, block->device, pointer, nullptr};
+    *attributes = {cudaMemoryTypeDevice, block->device, pointer, nullptr, {}};
   }
   return cudaSuccess;
 }
@@ -329,6 +368,18 @@ cudaError_t cudaHostAlloc(void** pHost, size_t size, unsigned int flags) {
 }
 cudaError_t cudaFreeHost(void* ptr) {
   return called(__func__, [&] { return release_host(ptr); });
+}
+cudaError_t cudaMallocManaged(void** devPtr, size_t size, unsigned int flags) {
+  return called(__func__, [&] { return allocate_managed(devPtr, size, flags); });
+}
+cudaError_t cudaHostRegister(void* ptr, size_t size, unsigned int) {
+  return called(__func__, [&] { return register_host(ptr, size); });
+}
+cudaError_t cudaHostUnregister(void* ptr) {
+  return called(__func__, [&] { return unregister_host(ptr); });
+}
+cudaError_t cudaHostGetFlags(unsigned int* pFlags, void* pHost) {
+  return called(__func__, [&] { return flags_of_host(pFlags, pHost); });
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return called(__func__, [&] { return memory_info(free, total); });

@@ -6,7 +6,7 @@
 
 namespace lockstep::sim {
 
-inline constexpr std::array<std::string_view, 58> kFaultCalls = {
+inline constexpr std::array<std::string_view, 62> kFaultCalls = {
     "cublasLtMatmul",
     "cudaDeviceCanAccessPeer",
     "cudaDeviceDisablePeerAccess",
@@ -32,11 +32,15 @@ inline constexpr std::array<std::string_view, 58> kFaultCalls = {
     "cudaGraphInstantiate",
     "cudaGraphLaunch",
     "cudaHostAlloc",
+    "cudaHostGetFlags",
+    "cudaHostRegister",
+    "cudaHostUnregister",
     "cudaLaunchHostFunc",
     "cudaLaunchKernelEx",
     "cudaMalloc",
     "cudaMallocAsync",
     "cudaMallocHost",
+    "cudaMallocManaged",
     "cudaMemGetInfo",
     "cudaMemcpy",
     "cudaMemcpyAsync",

@@ -55,7 +55,9 @@ Memory::Memory(int devices, std::size_t bytes_per_device, Checker* checker)
 }
 
 Memory::~Memory() {
-  for (const auto& [begin, block] : host_blocks_) std::free(reinterpret_cast<void*>(begin));
+  for (const auto& [begin, block] : host_blocks_) {
+    if (block.device == kHostDevice && !block.registered) std::free(reinterpret_cast<void*>(begin));
+  }
   if (map_.bytes == 0) return;
   munmap(reinterpret_cast<void*>(map_.begin), map_.bytes);
   if (map_.delta != 0) munmap(reinterpret_cast<void*>(map_.begin + map_.delta), map_.bytes);
@@ -144,13 +146,13 @@ void Memory::give_back(Device& device, std::uintptr_t begin, std::size_t bytes) 
   }
 }
 
-void* Memory::allocate_host(std::size_t bytes) {
+void* Memory::allocate_host(std::size_t bytes, bool managed) {
   void* const at = std::aligned_alloc(kPage, round_up(std::max<std::size_t>(bytes, 1), kPage));
   if (at == nullptr) return nullptr;
   const auto begin = reinterpret_cast<std::uintptr_t>(at);
   if (checker_ != nullptr) checker_->allocated(kHostDevice, begin, bytes);
   const std::lock_guard lock(mutex_);
-  host_blocks_[begin] = Block{begin, bytes, kHostDevice, false};
+  host_blocks_[begin] = Block{begin, bytes, kHostDevice, false, managed};
   return at;
 }
 
@@ -163,6 +165,34 @@ bool Memory::release_host(void* address) {
   }
   std::free(address);
   return true;
+}
+
+bool Memory::register_host(void* address, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard lock(mutex_);
+  const auto after = host_blocks_.lower_bound(begin + bytes);
+  if (after != host_blocks_.begin() && std::prev(after)->first + std::prev(after)->second.bytes > begin) return false;
+  Block block{begin, bytes, kHostDevice};
+  block.registered = true;
+  host_blocks_[begin] = block;
+  if (checker_ != nullptr) checker_->allocated(kHostDevice, begin, bytes);
+  return true;
+}
+
+bool Memory::unregister_host(void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = host_blocks_.find(reinterpret_cast<std::uintptr_t>(address));
+  if (found == host_blocks_.end() || !found->second.registered) return false;
+  host_blocks_.erase(found);
+  if (checker_ != nullptr) checker_->released(reinterpret_cast<std::uintptr_t>(address), nullptr);
+  epoch_.fetch_add(1, std::memory_order_release);
+  return true;
+}
+
+void Memory::adopt(int device, void* address, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  const std::lock_guard lock(mutex_);
+  host_blocks_[begin] = Block{begin, bytes, device};
 }
 
 std::size_t Memory::used(int device) const {

@@ -26,6 +26,8 @@ struct Block {
   std::size_t bytes = 0;
   int device = kHostDevice;
   bool being_freed = false;
+  bool managed = false;     // page-locked memory from cudaMallocManaged: the host's and every device's
+  bool registered = false;  // the program's own memory, page-locked by cudaHostRegister
 
   bool contains(std::uintptr_t address, std::size_t n) const {
     return address >= begin && address - begin <= bytes && n <= bytes - (address - begin);
@@ -48,8 +50,12 @@ class Memory {
   bool begin_release(void* address);              // false: not a live block's begin, or another thread frees it
   // False: not the begin of a live block. `site`: the code that frees it, when that is not the caller.
   bool release(void* address, const CallSite* site = nullptr);
-  void* allocate_host(std::size_t bytes);
+  void* allocate_host(std::size_t bytes, bool managed = false);
   bool release_host(void* address);
+  bool register_host(void* address, std::size_t bytes);  // false: some of it is page-locked already
+  bool unregister_host(void* address);
+  // Bytes of a device outside its range of addresses, never released: the variables of a module.
+  void adopt(int device, void* address, std::size_t bytes);
 
   std::size_t total() const { return bytes_per_device_; }
   std::size_t used(int device) const;
@@ -80,7 +86,7 @@ class Memory {
   mutable std::mutex mutex_;
   std::vector<Device> devices_;
   std::map<std::uintptr_t, Block> blocks_;       // of all devices
-  std::map<std::uintptr_t, Block> host_blocks_;  // page-locked
+  std::map<std::uintptr_t, Block> host_blocks_;  // page-locked, and adopted
   std::atomic<std::uint64_t> epoch_{1};          // changes when a block is freed: what threads remember is then invalid
 };
 

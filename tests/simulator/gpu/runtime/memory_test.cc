@@ -247,5 +247,40 @@ TEST_F(MemoryTest, AttributesTellWhereAnAddressIs) {
   EXPECT_CUDA(cudaFreeHost(pinned));
 }
 
+TEST_F(MemoryTest, ManagedMemoryIsOnEitherSideOfACopy) {
+  int* shared = nullptr;
+  ASSERT_CUDA(cudaMallocManaged(reinterpret_cast<void**>(&shared), 4 * sizeof(int), cudaMemAttachGlobal));
+  const std::vector<int> values = counting(4, 7);
+  for (const cudaMemcpyKind kind : {cudaMemcpyHostToDevice, cudaMemcpyHostToHost, cudaMemcpyDefault}) {
+    std::fill_n(shared, 4, 0);  // the host writes it without a copy
+    ASSERT_CUDA(cudaMemcpy(shared, values.data(), 4 * sizeof(int), kind));
+    EXPECT_EQ(shared[3], 10);
+  }
+  std::vector<int> back(4);
+  EXPECT_CUDA(cudaMemcpy(back.data(), shared, 4 * sizeof(int), cudaMemcpyDeviceToHost));
+  EXPECT_EQ(back, values);
+  cudaPointerAttributes attributes;
+  ASSERT_CUDA(cudaPointerGetAttributes(&attributes, shared + 1));
+  EXPECT_EQ(attributes.type, cudaMemoryTypeManaged);
+  EXPECT_EQ(cudaMallocManaged(reinterpret_cast<void**>(&shared), 0, cudaMemAttachGlobal), cudaErrorInvalidValue);
+  EXPECT_CUDA(cudaFree(shared));
+  EXPECT_EQ(cudaFree(shared), cudaErrorInvalidValue);
+}
+
+TEST_F(MemoryTest, RegisteredMemoryStaysTheProgramsOwn) {
+  std::vector<int> mine(100);
+  const std::size_t bytes = mine.size() * sizeof(int);
+  ASSERT_CUDA(cudaHostRegister(mine.data(), bytes, 0));
+  EXPECT_EQ(cudaHostRegister(mine.data() + 50, bytes, 0), cudaErrorHostMemoryAlreadyRegistered);
+  cudaPointerAttributes attributes;
+  ASSERT_CUDA(cudaPointerGetAttributes(&attributes, mine.data()));
+  EXPECT_EQ(attributes.type, cudaMemoryTypeHost);
+  EXPECT_EQ(cudaFreeHost(mine.data()), cudaErrorInvalidValue) << "it was not allocated here";
+  EXPECT_EQ(cudaHostUnregister(mine.data() + 1), cudaErrorHostMemoryNotRegistered);
+  ASSERT_CUDA(cudaHostUnregister(mine.data()));
+  ASSERT_CUDA(cudaPointerGetAttributes(&attributes, mine.data()));
+  EXPECT_EQ(attributes.type, cudaMemoryTypeUnregistered);
+}
+
 }  // namespace
 }  // namespace lockstep::test

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Programs that nvcc makes run unchanged under `lockstep exec`: right results, and a planted mistake is found and named.
+
+Usage: exec_test.py LOCKSTEP NVCC FOLDER [PROGRAM...]. Prints a line for each program and how many passed.
+"""
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+
+
+def settings(source):
+    """The first lines' `// key: value`, and the line of the planted mistake."""
+    lines = source.read_text().splitlines()
+    found = {}
+    for line in lines:
+        entry = re.match(r'// (mistake|machine|link|prints): (.*)', line)
+        if not entry:
+            break
+        found[entry[1]] = entry[2]
+    planted = [number for number, line in enumerate(lines, 1) if line.endswith('// planted')]
+    # A call over two lines ends in the marked one; its __LINE__ may be either.
+    found['lines'] = '|'.join(str(number - back) for number in planted for back in (0, 1))
+    return found
+
+
+def run(lockstep, source, folder, nvcc):
+    wanted = settings(source)
+    program = folder / source.stem
+    compiled = subprocess.run([nvcc, '-cudart', 'shared', '-gencode', 'arch=compute_75,code=compute_75', '-lineinfo', '-std=c++17',
+                               f'-I{HERE.parent.parent}', str(source), '-o', str(program), *wanted.get('link', '').split()],
+                              capture_output=True, text=True)
+    if compiled.returncode:
+        return f'does not compile: {compiled.stderr[-600:]}'
+    command = [lockstep, 'exec', '--machine', wanted.get('machine', 't4')]
+    # Each in check mode too, which must have nothing to say about a right program.
+    for check in ([], ['--check', 'all']):
+        right = subprocess.run([*command, *check, str(program)], capture_output=True, text=True, timeout=120)
+        said = right.stdout + right.stderr
+        if right.returncode or 'ok' not in right.stdout or 'virtual GPU' in said or not re.search(wanted.get('prints', ''), said):
+            return f'{" ".join(check)} returned {right.returncode}: {said[-600:]}'
+    wrong = subprocess.run([*command, str(program), 'mistake'], capture_output=True, text=True, timeout=120)
+    said = wrong.stdout + wrong.stderr
+    if wrong.returncode <= 0:
+        return f'the planted mistake gave {wrong.returncode}: {said[-600:]}'
+    pattern = wanted['mistake'].replace('{line}', rf'line (?:{wanted["lines"]})\b')
+    if not re.search(pattern, said, re.S):
+        return f'the planted mistake is not named ({pattern}): {said[-600:]}'
+    return ''
+
+
+def main():
+    lockstep, nvcc, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    chosen = sys.argv[4:]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in [name for name in os.environ if name.startswith('LOCKSTEP_SIM_')]:
+        del os.environ[name]
+    sources = sorted(source for source in HERE.glob('*.cu') if not chosen or source.stem in chosen)
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for source, problem in zip(sources, pool.map(lambda source: run(lockstep, source, folder, nvcc), sources)):
+            print(f'{source.stem}: {problem or "right; the mistake is found"}', flush=True)
+            failed += bool(problem)
+    print(f'{len(sources)} programs, {len(sources) - failed} passed, {failed} failed')
+    return 1 if failed or not sources else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
