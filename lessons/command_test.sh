@@ -29,7 +29,7 @@ expect 1 '--json needs the number of a lesson, or --all'
 lesson 1 --hint
 expect 0 'Try it once first'
 lesson 1
-expect 1 "$work/01-replicate.h (new)" 'FAIL' 'Hint 1 of 4:' 'lockstep lesson 1 --hint'
+expect 1 "$work/01-replicate.h (new)" 'FAIL' 'One replica has nothing to do (not reached)' 'Hint 1 of 4:' 'lockstep lesson 1 --hint'
 cmp "$work/01-replicate.h" "$lessons/01-replicate/exercise.h"
 hints_of() { python3 -c 'import json, sys; print(json.load(sys.stdin)["lessons"][0]["hints"])' <<<"$output"; }
 lesson --all --json
@@ -40,13 +40,13 @@ lesson --all --json
 lesson 1 --hint
 expect 0 'There are no more hints' 'solution.h'
 lesson
-expect 0 '1 Replicate 3 of 8 tests pass, next'
+expect 0 '1 Replicate 0 of 9 tests pass, next'
 
 lesson 1 --solution
 expect 0 'cudaStreamWaitEvent'
 "$lockstep" lesson 1 --solution >"$work/01-replicate.h"
 lesson 1
-expect 0 '8 of 8 tests pass' 'Well done' 'lockstep lesson 2'
+expect 0 '9 of 9 tests pass' 'Well done' 'lockstep lesson 2'
 lesson
 expect 0 'Lessons: 1 of' '1 Replicate done'
 
@@ -85,7 +85,7 @@ expect 0 'Try it once first'
 cp "$lessons/01-replicate/exercise.h" "$work/01-replicate.h"
 { "$lockstep" lesson 1 || true; } 2>/dev/null | head -n 3 >/dev/null
 lesson
-expect 0 '1 Replicate 3 of 8 tests pass'
+expect 0 '1 Replicate 0 of 9 tests pass'
 
 # Only tests that have reported their end count.
 sed 's/return true;  \/\/ Your code\./std::exit(0);/; s/\/\/ Your code\./std::exit(0);/' "$lessons/01-replicate/exercise.h" >"$work/leaves.h"
@@ -93,7 +93,7 @@ lesson 1 --file "$work/leaves.h"
 expect 1 'The program ended in the test "Every replica gets the weights of replica 0" with the exit code 0' 'exit'
 [[ $output != *'Well done'* ]] || { echo 'a program that leaves early is not done'; failed=1; }
 lesson 1 --file "$work/leaves.h" --json
-expect 1 '"state": "crashes"' '"passed": 0' '"tests": 8'
+expect 1 '"state": "crashes"' '"passed": 0' '"tests": 9'
 
 echo '#pragma once
 #include "given.h"
@@ -116,7 +116,7 @@ states = {lesson["lesson"]: lesson["state"] for lesson in graded["lessons"]}
 assert graded["done"] == 1 and graded["of"] == len(states), graded
 assert states[1] == "fails" and states[2] == "done" and states[3] == "does not compile" and states[4] == "not begun", states
 first = graded["lessons"][0]
-assert first["passed"] == 3 and first["tests"] == 8 and first["failures"][0]["part"] == "Replicate", first
+assert first["passed"] == 0 and first["tests"] == 9 and first["failures"][0]["part"] == "Replicate", first
 PYTHON
 
 # An endless loop and an endless recursion end with their place; a bad index and a division by zero are caught.

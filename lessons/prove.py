@@ -43,6 +43,8 @@ def changed(solution, diff):
 status, _, output = attempt(FOLDER / 'exercise.h')
 if status != 1:
     complain(f'the exercise must compile and fail its tests, but the exit status is {status}', output)
+if not re.search(r'^0 of \d+ tests pass', output, re.M):
+    complain('no test of the exercise may pass: one that needs no code calls passes_without_code()', output)
 status, _, output = attempt(FOLDER / 'solution.h')
 if status != 0:
     complain(f'the solution must pass, but the exit status is {status}', output)

@@ -192,7 +192,7 @@ Json as_json(const Lesson& lesson, const LessonTrial* trial, const LessonProgres
   json["tests"] = trial->tests.size();
   json["failures"] = Json::array();
   for (const LessonTrial::Test& test : trial->tests) {
-    if (!test.passed) json["failures"].push_back({{"part", test.part}, {"test", test.name}, {"message", test.message}});
+    if (!test.passed && test.reached) json["failures"].push_back({{"part", test.part}, {"test", test.name}, {"message", test.message}});
   }
   if (!trial->message.empty()) json["message"] = trial->message;
   return json;

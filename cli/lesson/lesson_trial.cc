@@ -65,7 +65,7 @@ bool read_results(const fs::path& path, LessonTrial& trial) {
     for (std::string cell; std::getline(cells, cell, '\t');) fields.push_back(cell);
     fields.resize(4);
     std::replace(fields[3].begin(), fields[3].end(), '\x1f', '\n');
-    if (fields[0] == "plan") trial.tests.push_back({fields[1], fields[2], "not reached", false, false});
+    if (fields[0] == "plan") trial.tests.push_back({fields[1], fields[2], "not reached", false, false, true});
     if (fields[0] == "complete") complete = true;
     if (fields[0] == "stopped") trial.ending = LessonTrial::Ending::timed_out;
     if (fields[0] == "stopped" || fields[0] == "crashed") trial.message = fields[3];
@@ -74,7 +74,8 @@ bool read_results(const fs::path& path, LessonTrial& trial) {
       if (test.part != fields[1] || test.name != fields[2]) continue;
       if (fields[0] == "start") test.started = true;
       if (fields[0] == "start") test.message = "the program ended before this test did";
-      if (fields[0] == "pass" || fields[0] == "fail") test.message = fields[3];
+      if (fields[0] == "pass" || fields[0] == "fail" || fields[0] == "unreached") test.message = fields[3];
+      if (fields[0] == "unreached") test.reached = false;
       test.passed = fields[0] == "pass";
     }
   }
@@ -132,7 +133,7 @@ const LessonTrial::Test* LessonTrial::last_started() const {
 
 const LessonTrial::Test* LessonTrial::first_failure() const {
   for (const Test& test : tests) {
-    if (!test.passed) return &test;
+    if (!test.passed && test.reached) return &test;
   }
   return nullptr;
 }

@@ -14,6 +14,7 @@ struct LessonTrial {
   struct Test {
     std::string part, name, message;
     bool started = false, passed = false;
+    bool reached = true;  // false: it passes without code, and no other test of its part passes
   };
   std::vector<Test> tests;  // all of the lesson; those the program has not come to included
   std::string message;      // the compiler's errors, or what is known about a crash

@@ -68,9 +68,18 @@ void four_like_one(std::int64_t samples) {
     }
   }
 }
-TEST(Step, FourReplicasGiveWhatOneGives) { four_like_one(64); }
-TEST(Step, AlsoWithUnevenShards) { four_like_one(30); }
-TEST(Step, AlsoWithFewerSamplesThanReplicas) { four_like_one(3); }
+TEST(Step, FourReplicasGiveWhatOneGives) {
+  passes_without_code();
+  four_like_one(64);
+}
+TEST(Step, AlsoWithUnevenShards) {
+  passes_without_code();
+  four_like_one(30);
+}
+TEST(Step, AlsoWithFewerSamplesThanReplicas) {
+  passes_without_code();
+  four_like_one(3);
+}
 
 TEST(Train, ReplicatesOnceAndStaysMirrored) {
   Trainer trainer(4, 64);

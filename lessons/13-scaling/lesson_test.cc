@@ -10,6 +10,7 @@ const Cluster kCluster{8, {0.005, 0.005}, {0.02, 0.08}};
 bool near(double a, double b) { return std::abs(a - b) <= 1e-6 * std::max(1.0, std::abs(b)); }
 
 TEST(Ring, OneGPUSendsNothing) {
+  passes_without_code();
   EXPECT(ring_ms(1, 96, kCluster.network) == 0)
       << "One GPU has no other to send to: 0 ms; you say " << number(ring_ms(1, 96, kCluster.network)) << ".";
 }

@@ -1,8 +1,9 @@
 // The main function of every lesson's program: test names become sentences, failures become paragraphs, and a report of check mode
 // becomes a failure of the test that was running. The first failure is shown in full, the others by name.
 //
-// LOCKSTEP_LESSON_RESULTS names a file for `lockstep lesson`. It has a line for every test (plan), then one for each event: start, pass or
-// fail, the test's name and the message; and `complete` after the last test.
+// LOCKSTEP_LESSON_RESULTS names a file for `lockstep lesson`. It has a line for every test (plan), then one for each event: start, pass,
+// fail or unreached (it passes without code, and nothing else in its part does), the test's name and the message; and `complete` after the
+// last test.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -111,6 +112,8 @@ std::string without_stacks(const std::string& report) {
   return text;
 }
 
+bool without_code = false;  // of the test that runs
+
 class Reporter : public testing::EmptyTestEventListener {
  public:
   Reporter() : color_(isatty(1) != 0) {
@@ -131,6 +134,7 @@ class Reporter : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo& test) override {
     note("start", test, "");
     watch_test(sentence(test.name()));
+    without_code = false;
     failures_.clear();
     lockstep::sim::clear_device_errors();
     lockstep::sim::clear_check_reports();
@@ -150,6 +154,11 @@ class Reporter : public testing::EmptyTestEventListener {
   void OnTestEnd(const testing::TestInfo& test) override {
     watch_test("");
     const bool good = failures_.empty();
+    if (good && without_code) {
+      waiting_.push_back(&test);
+      return;
+    }
+    part_passed_ = part_passed_ || good;
     if (good) {
       for (const std::string& remark : remarks()) say("{}", wrapped("Note: " + remark, "        "));
     } else if (!remarks().empty()) {
@@ -163,6 +172,16 @@ class Reporter : public testing::EmptyTestEventListener {
       for (std::size_t i = 0; i < failures_.size() && i < kShownFailures; ++i) say("{}", wrapped(failures_[i], "        "));
       if (failures_.size() > kShownFailures) say("        (and {} more like it)\n", failures_.size() - kShownFailures);
     }
+  }
+
+  void OnTestSuiteEnd(const testing::TestSuite&) override {
+    for (const testing::TestInfo* test : waiting_) {
+      note(part_passed_ ? "pass" : "unreached", *test, part_passed_ ? "" : "not reached: it passes without your code");
+      say("  {}  {}\n", part_passed_ ? paint("ok  ", 32) : "--  ", sentence(test->name()) + (part_passed_ ? "" : " (not reached)"));
+      passed_ += part_passed_;
+    }
+    waiting_.clear();
+    part_passed_ = false;
   }
 
   void OnTestProgramEnd(const testing::UnitTest& all) override {
@@ -184,6 +203,8 @@ class Reporter : public testing::EmptyTestEventListener {
   const bool color_;
   bool shown_ = false;
   int passed_ = 0;
+  bool part_passed_ = false;                       // a test of this part that needs code
+  std::vector<const testing::TestInfo*> waiting_;  // passed, and do not need code
   std::vector<std::string> failures_;
 };
 
@@ -199,6 +220,9 @@ class CheckModeListener : public testing::EmptyTestEventListener {
 };
 
 }  // namespace
+
+void passes_without_code() { without_code = true; }
+
 }  // namespace lesson
 
 int main(int argc, char** argv) {

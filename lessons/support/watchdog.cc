@@ -40,7 +40,7 @@ std::string at(const std::string& place) { return place.empty() ? "" : ", at " +
 
 // The address of a fault is next to the stack pointer when the stack is full.
 bool stack_is_full([[maybe_unused]] const siginfo_t* info, [[maybe_unused]] const void* context) {
-  constexpr std::uintptr_t kNear = 64 * 1024;
+  constexpr std::uintptr_t kNear = 65536;
 #if defined(__x86_64__)
   const auto pointer = static_cast<std::uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP]);
 #elif defined(__aarch64__)
@@ -109,7 +109,7 @@ void start_watchdog(WatchdogOutput output) {
   all.output = std::move(output);
   all.main = pthread_self();
   if (const char* seconds = std::getenv("LOCKSTEP_LESSON_SECONDS")) all.seconds = std::atof(seconds);
-  static std::array<char, 512 * 1024> stack;  // a full stack has no room for a handler
+  static std::array<char, std::size_t{1} << 19> stack;  // a full stack has no room for a handler
   const stack_t other{stack.data(), 0, stack.size()};
   sigaltstack(&other, nullptr);
   place_of_caller();  // loads what a backtrace needs

@@ -19,7 +19,7 @@ std::string box(const Issue& issue, bool writes) {
   return "[ " + name + " " + does(writes) + " ]";
 }
 
-std::string padded(std::string text, std::size_t width) { return text + std::string(width - std::min(width, text.size()), ' '); }
+std::string padded(const std::string& text, std::size_t width) { return text + std::string(width - std::min(width, text.size()), ' '); }
 
 // Time runs to the right:
 //   stream 1 of device 0  --[ produce writes ]--------------------->
