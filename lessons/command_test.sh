@@ -175,6 +175,11 @@ race 'CHECK_CUDA(cudaEventRecord(replica.ready, replica.stream))=>cudaEventRecor
 lesson 1 --file "$work/wrong.h"
 expect 1 "At your line $(line_of 'EventRecord(source.ready, replica') cudaEventRecord failed" 'The event belongs to GPU 0 and the stream to GPU 1' 'does not look at what the call returns'
 
+# CUDA's default arguments work too.
+race 'cudaStreamWaitEvent(replica.stream, source.ready, 0)=>cudaStreamWaitEvent(replica.stream, source.ready)'
+lesson 1 --file "$work/wrong.h"
+expect 0 '9 of 9 tests pass'
+
 # Watching: the file is tried at once, and again when it was saved.
 lesson 4 --reset
 "$lockstep" lesson 4 --watch >"$work/watched" 2>&1 &

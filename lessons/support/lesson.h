@@ -65,6 +65,18 @@ void name_memory(const void* address, const std::string& name);
 // Keeps what a call returned until CHECK_CUDA has seen it, and looks at the events of waits: a wait for an event that was never recorded
 // does nothing.
 cudaError_t note_call(cudaError_t status, const char* call, cudaStream_t stream, cudaEvent_t event = nullptr);
+inline cudaError_t noted_copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  return note_call(cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync", stream);
+}
+inline cudaError_t noted_fill(void* to, int value, std::size_t bytes, cudaStream_t stream = nullptr) {
+  return note_call(cudaMemsetAsync(to, value, bytes, stream), "cudaMemsetAsync", stream);
+}
+inline cudaError_t noted_record(cudaEvent_t event, cudaStream_t stream = nullptr) {
+  return note_call(cudaEventRecord(event, stream), "cudaEventRecord", stream, event);
+}
+inline cudaError_t noted_wait(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0) {
+  return note_call(cudaStreamWaitEvent(stream, event, flags), "cudaStreamWaitEvent", stream, event);
+}
 
 // Lessons count messages between GPUs, and how often the host stops to wait.
 struct Message {
@@ -76,13 +88,10 @@ void note_host_wait();
 #define cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream) \
   (::lesson::note_message(to_device, from_device, bytes),                    \
    ::lesson::note_call(::cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream), "cudaMemcpyPeerAsync", stream))
-#define cudaMemcpyAsync(to, from, bytes, kind, stream) \
-  ::lesson::note_call(::cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync", stream)
-#define cudaMemsetAsync(to, value, bytes, stream) \
-  ::lesson::note_call(::cudaMemsetAsync(to, value, bytes, stream), "cudaMemsetAsync", stream)
-#define cudaEventRecord(event, stream) ::lesson::note_call(::cudaEventRecord(event, stream), "cudaEventRecord", stream, event)
-#define cudaStreamWaitEvent(stream, event, flags) \
-  ::lesson::note_call(::cudaStreamWaitEvent(stream, event, flags), "cudaStreamWaitEvent", stream, event)
+#define cudaMemcpyAsync(...) ::lesson::noted_copy(__VA_ARGS__)
+#define cudaMemsetAsync(...) ::lesson::noted_fill(__VA_ARGS__)
+#define cudaEventRecord(...) ::lesson::noted_record(__VA_ARGS__)
+#define cudaStreamWaitEvent(...) ::lesson::noted_wait(__VA_ARGS__)
 #define cudaStreamSynchronize(stream) (::lesson::note_host_wait(), ::cudaStreamSynchronize(stream))
 #define cudaEventSynchronize(event) (::lesson::note_host_wait(), ::cudaEventSynchronize(event))
 #define cudaDeviceSynchronize() (::lesson::note_host_wait(), ::cudaDeviceSynchronize())
