@@ -4,6 +4,7 @@
 //   the line that ends in "// planted"
 //   // machine: the modelled machine, where it is not t4
 //   // link: further arguments for nvcc
+//   // mpi: the number of processes that mpirun starts
 #pragma once
 
 #include <cuda_runtime.h>
