@@ -4,6 +4,7 @@
 //   the line that ends in "// planted"
 //   // machine: the modelled machine, where it is not t4
 //   // link: further arguments for nvcc
+//   // check: the checks that find the mistake, where it needs any
 //   // mpi: the number of processes that mpirun starts
 #pragma once
 

@@ -19,7 +19,7 @@ def settings(source):
     lines = source.read_text().splitlines()
     found = {}
     for line in lines:
-        entry = re.match(r'// (mistake|machine|link|prints|mpi): (.*)', line)
+        entry = re.match(r'// (mistake|machine|link|prints|mpi|check): (.*)', line)
         if not entry:
             break
         found[entry[1]] = entry[2]
@@ -52,7 +52,8 @@ def run(lockstep, source, folder, nvcc):
         said = right.stdout + right.stderr
         if right.returncode or 'ok' not in right.stdout or 'virtual GPU' in said or not re.search(wanted.get('prints', ''), said):
             return f'{" ".join(check)} returned {right.returncode}: {said[-600:]}'
-    wrong = subprocess.run([*command, str(program), 'mistake'], capture_output=True, text=True, timeout=120)
+    check = ['--check', wanted['check']] if 'check' in wanted else []
+    wrong = subprocess.run([*command, *check, str(program), 'mistake'], capture_output=True, text=True, timeout=120)
     said = wrong.stdout + wrong.stderr
     if wrong.returncode <= 0:
         return f'the planted mistake gave {wrong.returncode}: {said[-600:]}'
@@ -75,7 +76,8 @@ def main():
             print(f'{source.stem}: {problem or "right; the mistake is found"}', flush=True)
             skipped += problem.startswith('skipped')
             failed += bool(problem) and not problem.startswith('skipped')
-    print(f'{len(sources)} programs, {len(sources) - failed - skipped} passed, {failed} failed, {skipped} skipped')
+    kinds = len({settings(source)['mistake'] for source in sources})
+    print(f'{len(sources)} programs with {kinds} kinds of mistakes, {len(sources) - failed - skipped} passed, {failed} failed, {skipped} skipped')
     return 1 if failed or not sources else 0
 
 
