@@ -5,6 +5,7 @@
 //   // machine: the modelled machine, where it is not t4
 //   // link: further arguments for nvcc
 //   // check: the checks that find the mistake, where it needs any
+//   // counts: what --counts prints
 //   // mpi: the number of processes that mpirun starts
 #pragma once
 

@@ -19,7 +19,7 @@ def settings(source):
     lines = source.read_text().splitlines()
     found = {}
     for line in lines:
-        entry = re.match(r'// (mistake|machine|link|prints|mpi|check): (.*)', line)
+        entry = re.match(r'// (mistake|machine|link|prints|mpi|check|counts): (.*)', line)
         if not entry:
             break
         found[entry[1]] = entry[2]
@@ -52,6 +52,10 @@ def run(lockstep, source, folder, nvcc):
         said = right.stdout + right.stderr
         if right.returncode or 'ok' not in right.stdout or 'virtual GPU' in said or not re.search(wanted.get('prints', ''), said):
             return f'{" ".join(check)} returned {right.returncode}: {said[-600:]}'
+    if 'counts' in wanted:
+        counted = subprocess.run([*command, '--counts', str(program)], capture_output=True, text=True, timeout=120)
+        if counted.returncode or not re.search(wanted['counts'], counted.stderr, re.S):
+            return f'--counts returned {counted.returncode}, without {wanted["counts"]}: {counted.stderr[-2000:]}'
     check = ['--check', wanted['check']] if 'check' in wanted else []
     wrong = subprocess.run([*command, *check, str(program), 'mistake'], capture_output=True, text=True, timeout=120)
     said = wrong.stdout + wrong.stderr

@@ -1,4 +1,5 @@
 // check: memory
+// counts: 9216 / 288 +0 / 0  transpose.cu line 1[0-9]\n.*Li1E.* 576 / 576 +0 / 0  in all
 // mistake: uninitialised read: .* that cudaMalloc in main allocated .*issued by cudaMemcpy in on_host, from main
 #include "tests/exec/check.h"
 

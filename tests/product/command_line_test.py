@@ -65,7 +65,8 @@ COMMANDS = {
     "trace": (["a_file"], {}),
     "exec": ([], {
         "--machine": [("h200x8", "known machines are")], "--nodes": [("0", WHOLE)], "--clock": [("modle", "did you mean model?")],
-        "--check": [("memroy", "is not a list of checks"), ("memory,", "is not a list of checks")], "--no-math": None, "--manifest": None}),
+        "--check": [("memroy", "is not a list of checks"), ("memory,", "is not a list of checks")], "--no-math": None, "--counts": None,
+        "--manifest": None}),
 }
 # Arguments that are wrong in other ways.
 OTHER = [
