@@ -61,7 +61,7 @@ COMMANDS = {
     "doctor": ([], {}),
     "lesson": (["1"], {
         "--file": [("nothing.h", "there is no file")], "--work": [("a_file", "is a file, not a folder")], "--hint": None,
-        "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None}),
+        "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None, "--verbose": None}),
     "trace": (["a_file"], {}),
     "exec": ([], {
         "--machine": [("h200x8", "known machines are")], "--nodes": [("0", WHOLE)], "--clock": [("modle", "did you mean model?")],
