@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 struct ExecOptions {
   MachineOptions machine;
   std::string check;
-  bool manifest = false;
+  bool manifest = false, counts = false;
 };
 
 std::string check_problem(const std::string& list) {
@@ -117,6 +117,7 @@ int exec(const ExecOptions& options, const std::vector<std::string>& words) {
   look_at(program, architecture_of(options.machine.machine));
   use_machine(options.machine);
   if (!options.check.empty()) setenv("LOCKSTEP_SIM_CHECK", options.check == "all" ? "1" : options.check.c_str(), 1);
+  if (options.counts) setenv("LOCKSTEP_SIM_COUNTS", "1", 1);
   const fs::path folder = library_folder();
   const char* const before = std::getenv("LD_LIBRARY_PATH");
   const std::string search = before != nullptr && *before != '\0' ? folder.string() + ":" + before : folder.string();
@@ -136,6 +137,7 @@ Command add_exec(CLI::App& app) {
   add_machine_options(*command, options->machine, true);
   command->add_option("--check", options->check, "memory, race, deadlock (some of them, with commas) or all: stop at the first mistake")
       ->check(CLI::Validator(check_problem, ""));
+  command->add_flag("--counts", options->counts, "At the end, print what the warps of each kernel did, by line of its source");
   command->add_flag("--manifest", options->manifest, "List the functions of NVIDIA's libraries: written, partly, refused");
   command->prefix_command();  // options end at the program's name: what follows is its own
   command->footer(

@@ -3,7 +3,7 @@
 
 # Before enable_language: an older CMake would otherwise try an architecture that CUDA 13 no longer knows.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90 CACHE STRING "T4, A100, H100, and PTX for what comes after")
+  set(CMAKE_CUDA_ARCHITECTURES 75 80-real 90 CACHE STRING "T4, A100, H100; PTX for what comes after, and for the virtual GPU")
 endif()
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   find_program(LOCKSTEP_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda /opt/cuda PATH_SUFFIXES bin)

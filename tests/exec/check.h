@@ -4,6 +4,9 @@
 //   the line that ends in "// planted"
 //   // machine: the modelled machine, where it is not t4
 //   // link: further arguments for nvcc
+//   // check: the checks that find the mistake, where it needs any
+//   // counts: what --counts prints
+//   // mpi: the number of processes that mpirun starts
 #pragma once
 
 #include <cuda_runtime.h>

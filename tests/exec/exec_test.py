@@ -7,6 +7,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -18,7 +19,7 @@ def settings(source):
     lines = source.read_text().splitlines()
     found = {}
     for line in lines:
-        entry = re.match(r'// (mistake|machine|link|prints): (.*)', line)
+        entry = re.match(r'// (mistake|machine|link|prints|mpi|check|counts): (.*)', line)
         if not entry:
             break
         found[entry[1]] = entry[2]
@@ -31,19 +32,32 @@ def settings(source):
 def run(lockstep, source, folder, nvcc):
     wanted = settings(source)
     program = folder / source.stem
+    start, options = [], wanted.get('link', '').split()
+    if 'mpi' in wanted:
+        if not (shutil.which('mpirun') and shutil.which('mpicxx')):
+            return 'skipped: there is no MPI'
+        start = ['mpirun', '-n', wanted['mpi'], '--oversubscribe', '--allow-run-as-root']
+        for ask, option in (('incdirs', '-I'), ('libdirs', '-L'), ('libs', '-l')):
+            told = subprocess.run(['mpicxx', f'--showme:{ask}'], check=True, capture_output=True, text=True).stdout
+            options += [option + word for word in told.split()]
     compiled = subprocess.run([nvcc, '-cudart', 'shared', '-gencode', 'arch=compute_75,code=compute_75', '-lineinfo', '-std=c++17',
-                               f'-I{HERE.parent.parent}', str(source), '-o', str(program), *wanted.get('link', '').split()],
+                               f'-I{HERE.parent.parent}', str(source), '-o', str(program), *options],
                               capture_output=True, text=True)
     if compiled.returncode:
         return f'does not compile: {compiled.stderr[-600:]}'
-    command = [lockstep, 'exec', '--machine', wanted.get('machine', 't4')]
+    command = [*start, lockstep, 'exec', '--machine', wanted.get('machine', 't4')]
     # Each in check mode too, which must have nothing to say about a right program.
     for check in ([], ['--check', 'all']):
         right = subprocess.run([*command, *check, str(program)], capture_output=True, text=True, timeout=120)
         said = right.stdout + right.stderr
         if right.returncode or 'ok' not in right.stdout or 'virtual GPU' in said or not re.search(wanted.get('prints', ''), said):
             return f'{" ".join(check)} returned {right.returncode}: {said[-600:]}'
-    wrong = subprocess.run([*command, str(program), 'mistake'], capture_output=True, text=True, timeout=120)
+    if 'counts' in wanted:
+        counted = subprocess.run([*command, '--counts', str(program)], capture_output=True, text=True, timeout=120)
+        if counted.returncode or not re.search(wanted['counts'], counted.stderr, re.S):
+            return f'--counts returned {counted.returncode}, without {wanted["counts"]}: {counted.stderr[-2000:]}'
+    check = ['--check', wanted['check']] if 'check' in wanted else []
+    wrong = subprocess.run([*command, *check, str(program), 'mistake'], capture_output=True, text=True, timeout=120)
     said = wrong.stdout + wrong.stderr
     if wrong.returncode <= 0:
         return f'the planted mistake gave {wrong.returncode}: {said[-600:]}'
@@ -60,12 +74,14 @@ def main():
     for name in [name for name in os.environ if name.startswith('LOCKSTEP_SIM_')]:
         del os.environ[name]
     sources = sorted(source for source in HERE.glob('*.cu') if not chosen or source.stem in chosen)
-    failed = 0
+    failed = skipped = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for source, problem in zip(sources, pool.map(lambda source: run(lockstep, source, folder, nvcc), sources)):
             print(f'{source.stem}: {problem or "right; the mistake is found"}', flush=True)
-            failed += bool(problem)
-    print(f'{len(sources)} programs, {len(sources) - failed} passed, {failed} failed')
+            skipped += problem.startswith('skipped')
+            failed += bool(problem) and not problem.startswith('skipped')
+    kinds = len({settings(source)['mistake'] for source in sources})
+    print(f'{len(sources)} programs with {kinds} kinds of mistakes, {len(sources) - failed - skipped} passed, {failed} failed, {skipped} skipped')
     return 1 if failed or not sources else 0
 
 

@@ -1,4 +1,4 @@
-// mistake: {line}: cudaErrorInvalidConfiguration
+// mistake: {line}: cudaErrorMemoryAllocation
 #include "tests/exec/check.h"
 
 __device__ unsigned finished;
@@ -26,8 +26,9 @@ int main(int argc, char** argv) {
   std::vector<float> values(4096);
   for (int i = 0; i < 4096; ++i) values[i] = static_cast<float>(i % 5);
   float *in = on_device(values), *parts = on_device(std::vector<float>(8)), *out = on_device(std::vector<float>(1));
-  sum<<<8, with_mistake(argc, argv) ? 2048 : 32>>>(in, parts, out, 4096);
-  CHECK(cudaGetLastError());  // planted
+  float* more = nullptr;
+  CHECK(cudaMalloc(&more, with_mistake(argc, argv) ? std::size_t{1} << 40 : 64));  // planted
+  sum<<<8, 32>>>(in, parts, out, 4096);
   CHECK(cudaDeviceSynchronize());
   float expected = 0;
   for (const float value : values) expected += value;

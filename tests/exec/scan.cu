@@ -1,10 +1,10 @@
-// mistake: {line}: access to 4 bytes at .* of shared memory, which has
+// mistake: {line}: cudaErrorInvalidMemcpyDirection
 #include "tests/exec/check.h"
 
-__global__ void scan(const int* in, int* out, int past) {
+__global__ void scan(const int* in, int* out) {
   __shared__ int a[128];
   const int t = threadIdx.x;
-  a[t + past] = in[t];  // planted
+  a[t] = in[t];
   __syncthreads();
   for (int step = 1; step < 128; step *= 2) {
     const int before = t >= step ? a[t - step] : 0;
@@ -17,8 +17,10 @@ __global__ void scan(const int* in, int* out, int past) {
 
 int main(int argc, char** argv) {
   const std::vector<int> values = counting(128);
-  int* const out = on_device(values);
-  scan<<<1, 128>>>(on_device(values), out, with_mistake(argc, argv) ? 1 : 0);
+  int *const in = on_device(values), *const out = on_device(values);
+  const auto kind = with_mistake(argc, argv) ? static_cast<cudaMemcpyKind>(7) : cudaMemcpyHostToDevice;
+  CHECK(cudaMemcpy(in, values.data(), 128 * sizeof(int), kind));  // planted
+  scan<<<1, 128>>>(in, out);
   CHECK(cudaDeviceSynchronize());
   const std::vector<int> sums = on_host(out, 128);
   bool right = true;

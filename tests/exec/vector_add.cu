@@ -1,3 +1,4 @@
+// counts: 1 of 32 +375 / 375 +0 / 0 +0 / 0  in all
 // mistake: {line}: access to 4 bytes
 #include "tests/exec/check.h"
 

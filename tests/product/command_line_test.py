@@ -61,11 +61,12 @@ COMMANDS = {
     "doctor": ([], {}),
     "lesson": (["1"], {
         "--file": [("nothing.h", "there is no file")], "--work": [("a_file", "is a file, not a folder")], "--hint": None,
-        "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None}),
+        "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None, "--verbose": None}),
     "trace": (["a_file"], {}),
     "exec": ([], {
         "--machine": [("h200x8", "known machines are")], "--nodes": [("0", WHOLE)], "--clock": [("modle", "did you mean model?")],
-        "--check": [("memroy", "is not a list of checks"), ("memory,", "is not a list of checks")], "--no-math": None, "--manifest": None}),
+        "--check": [("memroy", "is not a list of checks"), ("memory,", "is not a list of checks")], "--no-math": None, "--counts": None,
+        "--manifest": None}),
 }
 # Arguments that are wrong in other ways.
 OTHER = [

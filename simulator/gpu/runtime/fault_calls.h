@@ -6,7 +6,7 @@
 
 namespace lockstep::sim {
 
-inline constexpr std::array<std::string_view, 62> kFaultCalls = {
+inline constexpr std::array<std::string_view, 64> kFaultCalls = {
     "cublasLtMatmul",
     "cudaDeviceCanAccessPeer",
     "cudaDeviceDisablePeerAccess",
@@ -36,7 +36,9 @@ inline constexpr std::array<std::string_view, 62> kFaultCalls = {
     "cudaHostRegister",
     "cudaHostUnregister",
     "cudaLaunchHostFunc",
+    "cudaLaunchKernel",
     "cudaLaunchKernelEx",
+    "cudaLaunchKernelExC",
     "cudaMalloc",
     "cudaMallocAsync",
     "cudaMallocHost",

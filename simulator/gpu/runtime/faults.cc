@@ -57,7 +57,7 @@ bool covers(const std::string& plan, std::string_view call) {
   if (plan == call) return true;
   if (plan == "any") return call.starts_with("cuda");
   if (plan == "alloc") return among(kAllocations, call);
-  if (plan == "launch") return call == "cudaLaunchKernelEx";
+  if (plan == "launch") return call.starts_with("cudaLaunchKernel");
   if (plan == "copy") return among(kCopies, call);
   if (plan == "collective") return among(kCollectives, call);
   return false;
@@ -129,7 +129,7 @@ int usual_error(std::string_view call) {
   if (call.starts_with("cublas")) return kExecutionFailedOfCublas;
   if (call.starts_with("cudnn")) return kExecutionFailedOfCudnn;
   if (call.starts_with("nccl")) return kSystemErrorOfNccl;
-  return call == "cudaLaunchKernelEx" ? cudaErrorLaunchFailure : cudaErrorUnknown;
+  return call.starts_with("cudaLaunchKernel") ? cudaErrorLaunchFailure : cudaErrorUnknown;
 }
 
 // Counts the call, and answers the plan that hits it.

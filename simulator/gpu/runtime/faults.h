@@ -12,7 +12,7 @@
 // The first word is the name of a call of the CUDA runtime, cuBLASLt, cuDNN or NCCL, or one of
 //   any         every call of the CUDA runtime
 //   alloc       cudaMalloc and cudaMallocAsync
-//   launch      cudaLaunchKernelEx
+//   launch      cudaLaunchKernelEx; in programs that nvcc made cudaLaunchKernel and cudaLaunchKernelExC
 //   copy        the copies: cudaMemcpy, cudaMemcpyAsync, cudaMemcpyPeer, cudaMemcpyPeerAsync
 //   collective  NCCL's collectives
 //   operation   what streams run (kernels, copies, fills, library calls), counted when it is queued

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "simulator/gpu/nvidia/cudart/count_report.h"
 #include "simulator/gpu/ptx/error.h"
 #include "simulator/gpu/runtime/runtime.h"
 
@@ -78,6 +79,7 @@ Image::OnDevice Image::read(int device) const {
   try {
     made.module = std::make_shared<const ptx::Module>(ptx_text(*entry));
     for (const ptx::Module::Memory& memory : made.module->memory()) sim::runtime().memory.adopt(device, memory.data, memory.bytes);
+    if (counts_wanted()) made.counts = std::make_unique<ptx::Counts>();
   } catch (const ptx::Error& error) {
     say(error.what());
     made.status = cudaErrorInvalidPtx;
@@ -95,7 +97,7 @@ cudaError_t Image::load(const std::string& name, int device, Loaded* out) {
   OnDevice& here = on(device);
   if (here.status != cudaSuccess) return here.status;
   auto& kernel = here.kernels[name];
-  if (kernel == nullptr) kernel = sim::PtxKernel::make(here.module, name);
+  if (kernel == nullptr) kernel = sim::PtxKernel::make(here.module, name, here.counts.get());
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
   *out = {kernel, here.module->kernel(name)};
   return cudaSuccess;
@@ -107,6 +109,15 @@ cudaError_t Image::find(const Variable& variable, int device, std::byte** addres
   if (here.status != cudaSuccess) return here.status;
   *address = here.module->variable(variable.name).data;
   return *address != nullptr ? cudaSuccess : cudaErrorInvalidSymbol;
+}
+
+void Image::report_counts() const {
+  for (const auto& [device, here] : devices_) {
+    if (here.counts == nullptr) continue;
+    for (const auto& [name, kernel] : here.kernels) {
+      if (kernel != nullptr) nvidia::report_counts(device, *here.module, *here.module->kernel(name), name, *here.counts);
+    }
+  }
 }
 
 Image* Registry::add(const void* fat_binary) {

@@ -48,11 +48,13 @@ class Image {
   cudaError_t load(const std::string& kernel, int device, Loaded* out);
   cudaError_t find(const Variable& variable, int device, std::byte** address);
   void keep_to_one_device() { one_device_ = true; }
+  void report_counts() const;  // when the program ends: no kernel runs any more
 
  private:
   struct OnDevice {
     std::shared_ptr<const ptx::Module> module;  // null: it could not be loaded
     std::map<std::string, std::shared_ptr<const sim::PtxKernel>> kernels;
+    std::unique_ptr<ptx::Counts> counts;  // null: not wanted
     cudaError_t status = cudaSuccess;
   };
   OnDevice& on(int device);

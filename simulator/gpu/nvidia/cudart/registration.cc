@@ -46,7 +46,11 @@ void** __cudaRegisterFatBinary(void* wrapper) {
 
 void __cudaRegisterFatBinaryEnd(void**) {}
 
-void __cudaUnregisterFatBinary(void** handle) { registry().remove(image_of(handle)); }
+void __cudaUnregisterFatBinary(void** handle) {
+  if (handle == nullptr) return;
+  image_of(handle)->report_counts();
+  registry().remove(image_of(handle));
+}
 
 void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, void*, void*, void*, void*, int*) {
   if (handle != nullptr) registry().add_kernel(image_of(handle), host, name);

@@ -206,8 +206,8 @@ TEST(PlannedFaultDeathTest, KillEndsTheProcessAtOnce) {
 TEST(FaultNames, AreThoseOfTheCallsThatAskForAPlan) {
   namespace fs = std::filesystem;
   const std::regex definition(R"(^\w[\w ]*\*? ?(cuda\w+)\()");
-  std::set<std::string> asking = {"cudaLaunchKernelEx", "cublasLtMatmul", "cudnnBackendExecute", "ncclAllReduce",
-                                  "ncclBroadcast",      "ncclReduce",     "ncclAllGather",       "ncclReduceScatter"};
+  std::set<std::string> asking = {"cudaLaunchKernelEx", "cudaLaunchKernel", "cudaLaunchKernelExC", "cublasLtMatmul", "cudnnBackendExecute",
+                                  "ncclAllReduce",      "ncclBroadcast",    "ncclReduce",          "ncclAllGather",  "ncclReduceScatter"};
   for (const fs::directory_entry& entry : fs::directory_iterator(LOCKSTEP_VIRTUAL_RUNTIME)) {
     if (entry.path().filename().string().rfind("api_", 0) != 0) continue;
     std::ifstream file(entry.path());
