@@ -117,6 +117,9 @@ def validate(lockstep):
     assert len(small) == 21 and sum(abs(row["held_out_error"]) for row in small) / 21 <= 0.25
     resnet = [row for row in rows if row["group"].startswith("ResNet-50")]
     assert len(resnet) == 16 and sum(abs(row["error"]) for row in resnet) / 16 <= 0.15 and max(abs(row["error"]) for row in resnet) <= 0.30
+    micro = [row for row in rows if row["group"].startswith("Micro-benchmarks")]
+    held_out = [abs(row["held_out_error"]) for row in micro if not row["fitted"]]
+    assert len(micro) == 16 and len(held_out) == 13 and sum(held_out) / 13 <= 0.15 and max(held_out) <= 0.50
     for row in rows:
         assert row["source"] and row["group"] in groups
         assert abs(row["error"] - (row["model"] / row["published"] - 1)) < 1e-9

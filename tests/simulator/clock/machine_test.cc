@@ -13,7 +13,7 @@
 namespace lockstep::clock {
 namespace {
 
-const char* const kMachines[] = {"cpu", "t4", "4xt4", "a100x8", "h100x8", "2xh100-pcie", "v100x8", "a100-80gb-x8"};
+const char* const kMachines[] = {"cpu", "t4", "4xt4", "a100x8", "h100x8", "2xh100-pcie", "v100x8", "a100-80gb-x8", "rtx2070"};
 
 TEST(Machines, AllAreCompleteAndEveryFigureHasASource) {
   for (const char* name : kMachines) {
