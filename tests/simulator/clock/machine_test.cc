@@ -107,6 +107,18 @@ TEST_F(OwnFile, AFigureThatCannotBeIsNamed) {
         << links;
 }
 
+TEST_F(OwnFile, FiguresOfWarpsAreCompleteOrNotThere) {
+  const auto problem_of = [&](const std::string& warps) {
+    std::string problem;
+    EXPECT_FALSE(find_machine(write(R"({"like": "t4", "gpu": {"like": "gpu-t4", "warps": )" + warps + "}}"), &problem)) << warps;
+    return problem;
+  };
+  EXPECT_NE(problem_of(R"({"registers": null})").find("gpu.warps.registers"), std::string::npos);
+  EXPECT_NE(problem_of(R"({"l1_bytes_a_cycle": -64})").find("\"gpu.warps.l1_bytes_a_cycle\" is negative"), std::string::npos);
+  EXPECT_NE(problem_of(R"({"lanes": {"fp64": 0}})").find("\"gpu.warps.lanes.fp64\" is 0"), std::string::npos);
+  EXPECT_NE(problem_of(R"({"latency_cycles": {"l2": "short"}})").find("gpu.warps.latency_cycles.l2"), std::string::npos);
+}
+
 TEST_F(OwnFile, MayBeLikeAKnownMachine) {
   std::string problem;
   const auto machine = find_machine(write(R"({"like": "a100x8", "gpus": 4, "gpu": "a100-80gb", "host": {"launch_us": 2}})"), &problem);
