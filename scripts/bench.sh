@@ -26,7 +26,7 @@ run_benchmarks() {
   local folder=$root/build/sim/bench names=() options=() name tool
   case ${1:-} in
     --peers) shift; compare_with_peers "$@"; return ;;
-    --profile | --warps)
+    --profile | --warps | --gpu)
       tool=${1#--}
       shift
       need_nvcc_for "$tool" "--$tool"

@@ -47,6 +47,7 @@ std::string limit_of(const clock::Recording::Outcome& outcome, int nodes) {
   const std::vector<std::pair<double, const char*>> parts = {
       {outcome.arithmetic_us, "arithmetic"},
       {outcome.memory_us, "memory speed"},
+      {outcome.idle_us, "idle multiprocessors"},
       {outcome.fixed_us, "small kernels"},
       {idle, "the host"},
       {outcome.exposed_us, nodes > 1 ? "network" : "links"},

@@ -12,6 +12,7 @@
 #include "cli/project/project.h"
 #include "cli/project/validation.h"
 #include "lockstep/error.h"
+#include "simulator/clock/micro_benchmarks.h"
 #include "simulator/clock/network_fit.h"
 #include "simulator/clock/published.h"
 
@@ -128,6 +129,25 @@ void add_resnet(Validation& validation) {
   validation.bounds.push_back({"ResNet-50, scaling from 1 to 8 GPUs, most points off", scaling.worst, 0.05});
 }
 
+void add_micro_benchmarks(Validation& validation) {
+  MeanAndWorst errors;
+  for (const clock::MicroBenchmark& row : clock::micro_benchmarks()) {
+    const double model = clock::modelled(row);
+    ValidatedRow one{.group = "Micro-benchmarks, " + row.machine,
+                     .name = row.measure + ", " + row.of,
+                     .unit = row.unit,
+                     .source = row.source,
+                     .published = row.published,
+                     .model = model,
+                     .held_out = row.fitted ? std::nullopt : std::optional(model),
+                     .fitted = row.fitted};
+    if (!row.fitted) errors.add(one.error());
+    validation.rows.push_back(one);
+  }
+  validation.bounds.push_back({"Micro-benchmarks, mean error, held out", errors.average(), 0.15});
+  validation.bounds.push_back({"Micro-benchmarks, worst row, held out", errors.worst, 0.50});
+}
+
 void add_others(Validation& validation) {
   for (const clock::Published& row : clock::published_measurements()) {
     const bool training = row.measure == "step_ms" || row.measure == "training_ratio";
@@ -151,6 +171,7 @@ int validate_model(const ProjectOptions& options) {
   add_nccl(validation);
   add_sources(validation);
   add_resnet(validation);
+  add_micro_benchmarks(validation);
   add_others(validation);
   if (!options.svg.empty()) {
     std::ofstream file(options.svg);

@@ -23,12 +23,14 @@ std::vector<std::string> groups_of(const Validation& validation) {
 
 struct GroupErrors {
   MeanAndWorst fitted, held_out;
+  int rows = 0;  // a row may count in both
 };
 
 GroupErrors errors_of(const Validation& validation, const std::string& group) {
   GroupErrors errors;
   for (const ValidatedRow& row : validation.rows) {
     if (row.group != group) continue;
+    ++errors.rows;
     if (row.fitted) errors.fitted.add(row.error());
     if (row.held_out) errors.held_out.add(*row.held_out_error());
   }
@@ -73,8 +75,7 @@ std::string table_of(const Validation& validation) {
                       "mean", "worst", "mean", "worst");
   for (const std::string& group : groups_of(validation)) {
     const GroupErrors errors = errors_of(validation, group);
-    text += fmt::format("{:<38} {:>4} {}  {}\n", group, std::max(errors.fitted.rows, errors.held_out.rows), mean_and_worst(errors.fitted),
-                        mean_and_worst(errors.held_out));
+    text += fmt::format("{:<38} {:>4} {}  {}\n", group, errors.rows, mean_and_worst(errors.fitted), mean_and_worst(errors.held_out));
   }
   text += "\n";
   for (const ValidatedBound& bound : validation.bounds) {
@@ -97,7 +98,7 @@ std::string json_of(const Validation& validation) {
   json["groups"] = OrderedJson::array();
   for (const std::string& group : groups_of(validation)) {
     const GroupErrors errors = errors_of(validation, group);
-    OrderedJson one = {{"group", group}, {"rows", std::max(errors.fitted.rows, errors.held_out.rows)}};
+    OrderedJson one = {{"group", group}, {"rows", errors.rows}};
     if (errors.fitted.rows > 0) one["fitted"] = {{"mean", errors.fitted.average()}, {"worst", errors.fitted.worst}};
     if (errors.held_out.rows > 0) one["held_out"] = {{"mean", errors.held_out.average()}, {"worst", errors.held_out.worst}};
     json["groups"].push_back(one);

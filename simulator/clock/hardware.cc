@@ -22,6 +22,7 @@ Hardware::Hardware(const Machine& machine, Timeline& timeline, int devices, std:
     Card card;
     card.compute = timeline.add_resource(machine.sharing_loss);
     card.memory = timeline.add_resource(machine.sharing_loss);
+    card.places = timeline.add_resource();
     card.host_in = timeline.add_resource();
     card.host_out = timeline.add_resource();
     const bool same = machine.peer_link.shares_host_link;
@@ -40,6 +41,16 @@ Hardware::Hardware(const Machine& machine, Timeline& timeline, int devices, std:
 }
 
 Task Hardware::kernel(int device, Kind kind, Arithmetic arithmetic, double flops, double bytes) const {
+  return kernel(device, kind, arithmetic, flops, bytes, 0, 0);
+}
+
+Task Hardware::kernel(int device, Kind kind, const Launch& launch, double flops, double bytes) const {
+  if (!machine_.warps || occupancy(machine_, launch).blocks == 0) return kernel(device, kind, Arithmetic::fp32, flops, bytes);
+  const LaunchTime time = launch_time(machine_, launch, work_of(machine_, launch, kind, flops, bytes), kind);
+  return kernel(device, kind, Arithmetic::fp32, flops, bytes, time.body, std::min(1.0, time.waves));
+}
+
+Task Hardware::kernel(int device, Kind kind, Arithmetic arithmetic, double flops, double bytes, double least, double places) const {
   const Card& here = card(device);
   const Efficiency& efficiency = machine_.efficiency[static_cast<std::size_t>(kind)];
   const double compute = at_rate(
@@ -47,10 +58,11 @@ Task Hardware::kernel(int device, Kind kind, Arithmetic arithmetic, double flops
   const double memory = at_rate(bytes, machine_.memory_gb_s * 1e9 * efficiency.memory);
   Task task;
   task.fixed = from_us(machine_.kernel_us * here.slowdown);
-  task.body = std::max(compute, memory) * here.slowdown;
+  task.body = std::max({compute, memory, least}) * here.slowdown;
   if (task.body > 0) {
     task.demand(here.compute, compute * here.slowdown / task.body);
     task.demand(here.memory, memory * here.slowdown / task.body);
+    task.demand(here.places, places);
   }
   return task;
 }

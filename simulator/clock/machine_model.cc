@@ -52,6 +52,7 @@ class Reader {
       throw std::runtime_error("\"" + path + "\" is not a whole number up to " + std::to_string(most));
     return static_cast<int>(value);
   }
+  bool has(const std::string& path) const { return at(path) != nullptr; }
   std::string text(const std::string& path, const std::string& otherwise) const {
     const Json* found = at(path);
     return found != nullptr && found->is_string() ? found->get<std::string>() : otherwise;
@@ -90,6 +91,24 @@ Link read_link(const Reader& file, const std::string& path) {
   }
   link.nccl_ramp_us = file.number(path + ".nccl_ramp_us", 0);
   return link;
+}
+
+WarpFigures read_warps(const Reader& file) {
+  WarpFigures warps;
+  warps.blocks = file.whole("gpu.warps.blocks");
+  warps.registers = file.whole("gpu.warps.registers");
+  warps.shared_reserved = static_cast<std::size_t>(file.number("gpu.warps.shared_reserved_kib")) * kKiB;
+  for (std::size_t i = 0; i < kIssueNames.size(); ++i) {
+    warps.lanes[i] = file.positive(std::string("gpu.warps.lanes.") + kIssueNames[i]);
+    warps.latency[i] = file.positive(std::string("gpu.warps.latency_cycles.") + kIssueNames[i]);
+  }
+  warps.l1_latency = file.positive("gpu.warps.latency_cycles.l1");
+  warps.l2_latency = file.positive("gpu.warps.latency_cycles.l2");
+  warps.shared_latency = file.positive("gpu.warps.latency_cycles.shared");
+  warps.l1_bytes = file.positive("gpu.warps.l1_bytes_a_cycle");
+  warps.l2_gb_s = file.positive("gpu.warps.l2_gb_s");
+  warps.bytes_in_flight = file.positive("gpu.warps.bytes_in_flight");
+  return warps;
 }
 
 // "nvlinks" of "links.peer": how many lead from each GPU to each other one.
@@ -169,6 +188,7 @@ Machine parse(const Json& file, const std::string& name) {
   machine.shared_optin = static_cast<std::size_t>(read.number("gpu.shared_optin_kib")) * kKiB;
   machine.l2_bytes = read.whole("gpu.l2_mib", 1024) * static_cast<int>(kMiB);
   machine.memory_bus_bits = read.whole("gpu.memory_bus_bits");
+  if (read.has("gpu.warps")) machine.warps = read_warps(read);
 
   const double fp32 = read.positive("gpu.peak_tflops.fp32");
   machine.peak_tflops = {fp32, read.number("gpu.peak_tflops.tf32", fp32), read.number("gpu.peak_tflops.fp16", fp32)};

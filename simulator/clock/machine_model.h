@@ -24,6 +24,22 @@ struct Efficiency {
   double memory = 1;
 };
 
+// What a warp's instructions are counted by: the units that run them. Other: branches, votes, barriers, moves.
+enum class Issue { fp32, fp64, integer, special, memory, other };
+inline constexpr std::array<const char*, 6> kIssueNames = {"fp32", "fp64", "integer", "special", "memory", "other"};
+
+// Of a multiprocessor: what bounds a kernel's warps (kernel_launch.h).
+struct WarpFigures {
+  int blocks = 0, registers = 0;                     // at a time
+  std::size_t shared_reserved = 0;                   // of each block, for the system
+  std::array<double, kIssueNames.size()> lanes{};    // that units of a kind serve in a cycle, by Issue
+  std::array<double, kIssueNames.size()> latency{};  // cycles until a result can be used, by Issue; memory: a load that misses both caches
+  double l1_latency = 0, l2_latency = 0, shared_latency = 0;
+  double l1_bytes = 0;         // in a cycle
+  double l2_gb_s = 0;          // of the card
+  double bytes_in_flight = 0;  // that a warp asks for before it waits, where its instructions are not known
+};
+
 // NCCL's ways to move bytes: with a flag in each word (low latency, little bandwidth), in each line, or by chunks.
 enum class Protocol { ll, ll128, simple };
 inline constexpr std::array<const char*, 3> kProtocolNames = {"LL", "LL128", "Simple"};
@@ -50,7 +66,8 @@ struct Machine {
   std::size_t shared_optin = 0;
   int l2_bytes = 0;
   int memory_bus_bits = 0;
-  bool peer_access = true;  // between any two GPUs
+  std::optional<WarpFigures> warps;  // a machine without them has kernels' times from FLOPs and bytes alone
+  bool peer_access = true;           // between any two GPUs
 
   // Time.
   std::array<double, 3> peak_tflops{};  // by Arithmetic

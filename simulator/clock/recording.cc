@@ -1,6 +1,7 @@
 #include "simulator/clock/recording.h"
 
 #include <algorithm>
+#include <array>
 
 namespace lockstep::clock {
 
@@ -220,9 +221,14 @@ Recording::Outcome Recording::play(const Machine& node, const Plan& plan) const 
     }
     if (body.task.body <= 0) continue;
     outcome.fixed_us += static_cast<double>(body.task.fixed) * kMicro;
-    // Kernels demand arithmetic first, where they do any, then memory; the larger share is all of it.
-    const bool arithmetic = body.task.demanded > 0 && body.task.demands[0].resource == 0 && body.task.demands[0].share >= 1;
-    (arithmetic ? outcome.arithmetic_us : outcome.memory_us) += body.task.body * kMicro;
+    // Of a device's resources arithmetic is the first and memory the second.
+    std::array<double, 2> shares{};
+    for (int d = 0; d < body.task.demanded; ++d) {
+      const Demand& demand = body.task.demands[static_cast<std::size_t>(d)];
+      if (demand.resource < 2) shares[static_cast<std::size_t>(demand.resource)] = demand.share;
+    }
+    const bool idle = body.task.engine < 0 && std::max(shares[0], shares[1]) < 0.5;  // a copy idles nothing that it could use
+    (idle ? outcome.idle_us : shares[0] > shares[1] ? outcome.arithmetic_us : outcome.memory_us) += body.task.body * kMicro;
   }
   return outcome;
 }

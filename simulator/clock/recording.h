@@ -43,6 +43,7 @@ class Recording {
     double exposed_us = 0;        // of these, with no kernel beside them
     double arithmetic_us = 0;     // kernels that arithmetic bounds,
     double memory_us = 0;         // that memory bounds,
+    double idle_us = 0;           // that leave more than half of both idle: grids of few blocks,
     double fixed_us = 0;          // and the fixed time of all
     double waiting_us = 0;        // at collectives, for others, with nothing else under way
     std::size_t kernels = 0, collectives = 0;

@@ -25,6 +25,7 @@ OTHER_TESTS = {  # command: the test that runs it
     r"lockstep test\b": "product.entry_point",  # in a tree of stand-ins; for real it is what runs this
     r"lockstep format$": "product.style_format",  # with --check, so that no source is changed
     r"lockstep bundle\b": "notebooks.bundle",
+    r"lockstep bench --gpu\b": "product.bench_gpu",
     r"lockstep bench --profile\b": "product.bench_profile",
     r"lockstep bench --scaling\b": "product.bench_scaling",
     r"lockstep bench --warps\b": "product.bench_warps",

@@ -22,6 +22,16 @@ int place_of(const void* address) {
   return device < 0 ? clock::kHost : device;
 }
 
+// What is known of a launch without its machine code: registers stay at Launch's own number.
+clock::Launch launch_of(const KernelCall& call) {
+  const auto count = [](const dim3& size) { return static_cast<std::uint64_t>(size.x) * size.y * size.z; };
+  clock::Launch launch;
+  launch.blocks = count(call.grid);
+  launch.threads = static_cast<int>(count(call.block));
+  launch.shared_bytes = call.shared_bytes;
+  return launch;
+}
+
 // An operation that only puts together what parts have made: a GPU has none of it.
 bool is_of_this_cpu(const Node& node) {
   if (node.kind != NodeKind::operation || node.what().kind != OperationKind::convolution) return false;
@@ -140,7 +150,7 @@ clock::Task ModelClock::task_of(const Node& node) {
   const int device = node.stream->device;
   switch (node.kind) {
     case NodeKind::kernel:
-      return hardware_.kernel(device, clock::kind_of_kernel(node.kernel.name != nullptr ? node.kernel.name : ""), clock::Arithmetic::fp32,
+      return hardware_.kernel(device, clock::kind_of_kernel(node.kernel.name != nullptr ? node.kernel.name : ""), launch_of(node.kernel),
                               node.kernel.cost.flops, node.kernel.cost.bytes);
     case NodeKind::operation:
       return task_of(node.what(), device, collective_note ? &*collective_note : nullptr);

@@ -33,18 +33,18 @@ def overlap(lockstep):
 
 
 def logical(lockstep):
-    """Logical GPUs share their card's compute and bandwidth: two of them on the same global batch take longer than the card, and so do four.
+    """Logical GPUs share their card's compute, bandwidth and multiprocessors: they are never better than what stood idle allows.
 
-    Reuters' kernels are so small that a card spends much of a step on starting them, one after another; two streams start them side by side.
-    There splitting may gain what that costs, and no more.
+    MobileNetV2's kernels mostly fill a card, so splitting gains nothing; MNIST has one of a single block, and gains next to nothing. Most of Reuters'
+    step is kernels of a single block, which leave most multiprocessors idle: there n streams may come near an n-th of the time, and no further.
     """
-    for workload, least in (("cats-vs-dogs", 1.0), ("mnist", 1.0), ("reuters", 0.9)):
+    for workload, least in (("cats-vs-dogs", {2: 1, 4: 1}), ("mnist", {2: 0.95, 4: 0.95}), ("reuters", {2: 1 / 2, 4: 1 / 4})):
         step = {}
         for gpus in (1, 2, 4):
             words = (workload, "--machine", "t4", "--nodes", "1", "--logical", str(gpus), "--batch-per-replica", str(64 // gpus))
             step[gpus] = project(lockstep, *words)[0]["step_ms"]
         print(f"{workload}, 64 samples on one T4: " + ", ".join(f"{n} logical {ms:.3f} ms" for n, ms in step.items()))
-        assert step[2] > least * step[1] and step[4] > least * step[1], step
+        assert all(step[gpus] > part * step[1] for gpus, part in least.items()), step
 
 
 def scaling(lockstep):
@@ -117,6 +117,9 @@ def validate(lockstep):
     assert len(small) == 21 and sum(abs(row["held_out_error"]) for row in small) / 21 <= 0.25
     resnet = [row for row in rows if row["group"].startswith("ResNet-50")]
     assert len(resnet) == 16 and sum(abs(row["error"]) for row in resnet) / 16 <= 0.15 and max(abs(row["error"]) for row in resnet) <= 0.30
+    micro = [row for row in rows if row["group"].startswith("Micro-benchmarks")]
+    held_out = [abs(row["held_out_error"]) for row in micro if not row["fitted"]]
+    assert len(micro) == 16 and len(held_out) == 13 and sum(held_out) / 13 <= 0.15 and max(held_out) <= 0.50
     for row in rows:
         assert row["source"] and row["group"] in groups
         assert abs(row["error"] - (row["model"] / row["published"] - 1)) < 1e-9

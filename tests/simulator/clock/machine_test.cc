@@ -13,7 +13,7 @@
 namespace lockstep::clock {
 namespace {
 
-const char* const kMachines[] = {"cpu", "t4", "4xt4", "a100x8", "h100x8", "2xh100-pcie", "v100x8", "a100-80gb-x8"};
+const char* const kMachines[] = {"cpu", "t4", "4xt4", "a100x8", "h100x8", "2xh100-pcie", "v100x8", "a100-80gb-x8", "rtx2070"};
 
 TEST(Machines, AllAreCompleteAndEveryFigureHasASource) {
   for (const char* name : kMachines) {
@@ -105,6 +105,18 @@ TEST_F(OwnFile, AFigureThatCannotBeIsNamed) {
     EXPECT_EQ(refusal(R"({"alpha_us": 9, "gb_s": 10, "nvlinks": )" + std::string(links) + "}"),
               "not a machine: \"links.peer.nvlinks\" is not a symmetric table of 2 x 2 numbers of links")
         << links;
+}
+
+TEST_F(OwnFile, FiguresOfWarpsAreCompleteOrNotThere) {
+  const auto problem_of = [&](const std::string& warps) {
+    std::string problem;
+    EXPECT_FALSE(find_machine(write(R"({"like": "t4", "gpu": {"like": "gpu-t4", "warps": )" + warps + "}}"), &problem)) << warps;
+    return problem;
+  };
+  EXPECT_NE(problem_of(R"({"registers": null})").find("gpu.warps.registers"), std::string::npos);
+  EXPECT_NE(problem_of(R"({"l1_bytes_a_cycle": -64})").find("\"gpu.warps.l1_bytes_a_cycle\" is negative"), std::string::npos);
+  EXPECT_NE(problem_of(R"({"lanes": {"fp64": 0}})").find("\"gpu.warps.lanes.fp64\" is 0"), std::string::npos);
+  EXPECT_NE(problem_of(R"({"latency_cycles": {"l2": "short"}})").find("gpu.warps.latency_cycles.l2"), std::string::npos);
 }
 
 TEST_F(OwnFile, MayBeLikeAKnownMachine) {

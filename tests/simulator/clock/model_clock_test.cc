@@ -39,9 +39,9 @@ class Memory {
   void* data_ = nullptr;
 };
 
-// A kernel that says of itself that it moves so many bytes, and does nothing.
-void stream_bytes(const Stream& stream, double bytes) {
-  launch(stream, "fill", Cost{0, bytes}, {1, 1}, kernels::fill, 0.0F, View<float>{});
+// A kernel that says of itself that it moves so many bytes, and does nothing. Its blocks fill the card.
+void stream_bytes(const Stream& stream, double bytes, Grid grid = {1600, 256}) {
+  launch(stream, "fill", Cost{0, bytes}, grid, kernels::fill, 0.0F, View<float>{});
 }
 
 double microseconds_of(double bytes) {
@@ -67,6 +67,61 @@ TEST(ModelClock, EventsMeasureWhatTheMachineWouldTake) {
   end.synchronize();
   // The first one is issued a launch later than the event.
   EXPECT_NEAR(end.milliseconds_since(begin) * 1e3, 10 * microseconds_of(1e8) + machine().launch_us, 1);
+}
+
+TEST(ModelClock, AGridThatLeavesMultiprocessorsIdleIsSlower) {
+  const Stream stream(0);
+  const auto microseconds = [&](Grid grid) {
+    stream.synchronize();
+    Event begin(0, Event::Timing::on), end(0, Event::Timing::on);
+    begin.record(stream);
+    stream_bytes(stream, 1e8, grid);
+    end.record(stream);
+    end.synchronize();
+    return end.milliseconds_since(begin) * 1e3;
+  };
+  const double full = microseconds({4000, 256});
+  EXPECT_NEAR(full, microseconds_of(1e8) + machine().launch_us, 1);
+  EXPECT_GT(microseconds({1, 256}), 10 * full);
+  EXPECT_GT(microseconds({1, 32}), 7 * microseconds({1, 256}));
+  double before = microseconds({1, 256});
+  for (const unsigned blocks : {2U, 4U, 10U}) {
+    const double now = microseconds({blocks, 256});
+    EXPECT_LT(now, 0.7 * before) << blocks;
+    before = now;
+  }
+}
+
+// Kernels of few blocks find room beside each other; two that fill all multiprocessors do not, even where both leave memory idle.
+TEST(ModelClock, KernelsShareMultiprocessors) {
+  clock::Timeline timeline;
+  const clock::Hardware hardware(machine(), timeline, 1);
+  const int first = timeline.add_lane(), second = timeline.add_lane();
+  const auto together = [&](const clock::Launch& launch, double flops) {
+    const clock::Task task = hardware.kernel(0, clock::Kind::gather, launch, flops, 1);
+    const clock::Time begin = timeline.now();
+    for (const int lane : {first, second}) timeline.append_at(lane, task, begin);
+    timeline.run();
+    return static_cast<double>(timeline.now() - begin) / (static_cast<double>(task.fixed) + task.body);
+  };
+  EXPECT_NEAR(together({10, 32}, 1e8), 1, 1e-6);
+  EXPECT_GT(together({41, 1024}, 1e10), 1.9);  // a second wave of one block: nearly half of the arithmetic is idle
+}
+
+TEST(ModelClock, AGraphsKernelsKeepTheirGrids) {
+  const Stream stream(0);
+  LOCKSTEP_CHECK(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
+  stream_bytes(stream, 1e8, {1, 256});
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  LOCKSTEP_CHECK(cudaStreamEndCapture(stream.get(), &graph));
+  LOCKSTEP_CHECK(cudaGraphInstantiate(&executable, graph, 0));
+  const std::int64_t before = host_clock_ns();
+  LOCKSTEP_CHECK(cudaGraphLaunch(executable, stream.get()));
+  stream.synchronize();
+  EXPECT_GT(static_cast<double>(host_clock_ns() - before), 10e3 * microseconds_of(1e8));
+  LOCKSTEP_CHECK(cudaGraphExecDestroy(executable));
+  LOCKSTEP_CHECK(cudaGraphDestroy(graph));
 }
 
 TEST(ModelClock, StreamsOfOneCardShareIt) {
