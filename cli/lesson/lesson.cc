@@ -147,7 +147,8 @@ int exit_code(const LessonTrial& trial) {
   return trial.ending == Ending::passed ? 0 : trial.ending == Ending::not_compiled ? kNotCompiled : 1;
 }
 
-void remember(LessonProgress& progress, const LessonTrial& trial) {
+void remember(LessonProgress& progress, const LessonTrial& trial, const fs::path& file) {
+  progress.text = hash_of(file);
   progress.done = trial.ending == Ending::passed;
   progress.passed = trial.passed();
   if (!trial.tests.empty()) progress.tests = static_cast<int>(trial.tests.size());
@@ -156,31 +157,37 @@ void remember(LessonProgress& progress, const LessonTrial& trial) {
 }
 
 LessonTrial try_and_print(const LessonManifest& manifest, const std::vector<Lesson>& lessons, const Lesson& lesson, const fs::path& file,
-                          LessonWork* work) {
+                          LessonWork& work, bool own) {
   fmt::print("\nLesson {}: {}\n\n", lesson.number, lesson.title);
-  const LessonTrial trial = try_lesson(manifest, lesson, file, false);
-  if (work != nullptr) {
-    remember(work->progress(lesson), trial);
-    work->save();  // before more is printed: the reader of a pipe may have gone
+  const std::vector<UsedLesson> used = lessons_used_by(lesson, lessons, work);
+  for (const UsedLesson& other : used)
+    fmt::print("  {}  {:<17}{}\n", other.lesson.number, other.lesson.title,
+               other.why_given.empty() ? "yours: " + shown(other.file) : "given: " + other.why_given);
+  if (!used.empty()) fmt::print("\n");
+  std::fflush(stdout);
+  const LessonTrial trial = try_lesson(manifest, lesson, file, used, false);
+  if (own) {
+    remember(work.progress(lesson), trial, file);
+    work.save();  // before more is printed: the reader of a pipe may have gone
   }
   if (trial.ending == Ending::not_compiled)
     fmt::print("{} does not compile yet. The compiler's first errors:\n\n{}", shown(file), trial.message);
   else if (trial.ending == Ending::crashed || trial.ending == Ending::timed_out)
     fmt::print("\n{}\n", trial.message);
-  if (work == nullptr) return trial;
+  if (!own) return trial;
   if (trial.ending == Ending::passed) {
     fmt::print("{}", paint("Well done. ", 32));
-    show_next(lessons, lesson, *work);
+    show_next(lessons, lesson, work);
   } else if (trial.first_failure() != nullptr) {
     fmt::print("\n");
-    show_hint(lesson, *work, false);
+    show_hint(lesson, work, false);
     fmt::print("More: {} lesson {} --hint. Your file: {}\n", called(), lesson.number, shown(file));
   }
-  work->save();
+  work.save();
   return trial;
 }
 
-Json as_json(const Lesson& lesson, const LessonTrial* trial, const LessonProgress& progress) {
+Json as_json(const Lesson& lesson, const LessonTrial* trial, const LessonProgress& progress, const std::vector<UsedLesson>& used) {
   Json json = {{"lesson", lesson.number}, {"name", lesson.name}, {"title", lesson.title}, {"hints", progress.asked}};
   if (trial == nullptr) {
     json["state"] = "not begun";
@@ -194,6 +201,7 @@ Json as_json(const Lesson& lesson, const LessonTrial* trial, const LessonProgres
   for (const LessonTrial::Test& test : trial->tests) {
     if (!test.passed && test.reached) json["failures"].push_back({{"part", test.part}, {"test", test.name}, {"message", test.message}});
   }
+  for (const UsedLesson& other : used) json["uses"][std::to_string(other.lesson.number)] = other.why_given.empty() ? "own" : "given";
   if (!trial->message.empty()) json["message"] = trial->message;
   return json;
 }
@@ -205,11 +213,12 @@ int grade_all(const LessonManifest& manifest, const std::vector<Lesson>& lessons
   for (const Lesson& lesson : lessons) {
     const fs::path file = work.file_of(lesson);
     std::optional<LessonTrial> trial;
+    const std::vector<UsedLesson> used = lessons_used_by(lesson, lessons, work);
     if (fs::exists(file)) {
-      trial = try_lesson(manifest, lesson, file, true);
-      remember(work.progress(lesson), *trial);
+      trial = try_lesson(manifest, lesson, file, used, true);
+      remember(work.progress(lesson), *trial, file);
     }
-    const Json entry = as_json(lesson, trial ? &*trial : nullptr, work.progress(lesson));
+    const Json entry = as_json(lesson, trial ? &*trial : nullptr, work.progress(lesson), used);
     done += entry["state"] == "done";
     graded.push_back(entry);
     if (!as_json_text) {
@@ -236,7 +245,7 @@ int grade_all(const LessonManifest& manifest, const std::vector<Lesson>& lessons
     if (!problem && now != seen) {
       seen = now;
       if (isatty(1)) fmt::print("\033[2J\033[H");
-      try_and_print(manifest, lessons, lesson, file, &work);
+      try_and_print(manifest, lessons, lesson, file, work, true);
       fmt::print("\nWatching {}: save it to try again, Ctrl-C to end.\n", shown(file));
       std::fflush(stdout);
     }
@@ -282,16 +291,17 @@ int run_lesson(const LessonOptions& options) {
   const bool own = options.file.empty();
   const fs::path file = own ? begin_work(lesson, work, false, options.json) : fs::path(options.file);
   if (options.json) {
-    const LessonTrial trial = try_lesson(manifest, lesson, file, true);
+    const std::vector<UsedLesson> used = lessons_used_by(lesson, lessons, work);
+    const LessonTrial trial = try_lesson(manifest, lesson, file, used, true);
     if (own) {
-      remember(work.progress(lesson), trial);
+      remember(work.progress(lesson), trial, file);
       work.save();
     }
-    fmt::print("{}\n", as_json(lesson, &trial, work.progress(lesson)).dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", as_json(lesson, &trial, work.progress(lesson), used).dump(2, ' ', false, Json::error_handler_t::replace));
     return exit_code(trial);
   }
   if (options.watch) watch(manifest, lessons, lesson, file, work);
-  return exit_code(try_and_print(manifest, lessons, lesson, file, own ? &work : nullptr));
+  return exit_code(try_and_print(manifest, lessons, lesson, file, work, own));
 }
 
 }  // namespace
