@@ -68,6 +68,11 @@ with tempfile.TemporaryDirectory() as work:
         words = ' '.join(line[1:].strip() for line in quote.splitlines())
         if not re.search('.*'.join(re.escape(' '.join(part.split())) for part in words.split('...')), folded):
             complain(f'"{title}" must get the message: {words}', output)
+questions = (FOLDER / 'questions.md').read_text() if (FOLDER / 'questions.md').is_file() else ''
+read = re.findall(r'^## [^\n]+\n\n((?:- \w\. [^\n]+\n)*)\n?Answer: (\S+)\. \S', questions, re.M)
+answers = [answer in re.findall(r'^- (\w)\.', choices, re.M) if choices else re.fullmatch(r'\d+(\.\d+)?', answer) for choices, answer in read]
+if len(answers) != 2 or not all(answers):
+    complain(f'questions.md must have two questions whose answer is a number or one of the choices; these can be read: {read}')
 for name in ('lesson.md', 'hints.md'):
     if not (FOLDER / name).is_file():
         complain(f'has no {name}')

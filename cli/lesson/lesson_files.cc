@@ -134,6 +134,8 @@ LessonWork::LessonWork(fs::path folder) : folder_(std::move(folder)) {
     progress.text = entry.value("text", std::size_t{0});
     progress.part = entry.value("part", std::string());
     progress.asked = entry.value("asked", 0);
+    progress.answered = entry.value("answered", false);
+    progress.predicted = entry.value("predicted", std::vector<std::string>());
     progress.hints = entry.value("hints", std::map<std::string, int>());
     progress_[name] = progress;
   }
@@ -144,8 +146,9 @@ void LessonWork::save() const {
   fs::create_directories(folder_, none);
   Json json = Json::object();
   for (const auto& [name, progress] : progress_) {
-    json[name] = {{"passed", progress.passed}, {"tests", progress.tests}, {"done", progress.done},  {"text", progress.text},
-                  {"part", progress.part},     {"asked", progress.asked}, {"hints", progress.hints}};
+    json[name] = {{"passed", progress.passed}, {"tests", progress.tests},         {"done", progress.done},
+                  {"text", progress.text},     {"part", progress.part},           {"asked", progress.asked},
+                  {"hints", progress.hints},   {"predicted", progress.predicted}, {"answered", progress.answered}};
   }
   std::ofstream file(folder_ / "progress.json");
   file << json.dump(2) << "\n";

@@ -34,10 +34,12 @@ std::vector<std::string> hints_for(const Lesson& lesson, const std::string& part
 struct LessonProgress {
   int passed = 0, tests = 0;
   bool done = false;
-  std::size_t text = 0;              // a hash of the file that was tried; 0: not known
-  std::string part;                  // of the first failing test
-  std::map<std::string, int> hints;  // shown, by part
-  int asked = 0;                     // how often the learner asked for one
+  std::size_t text = 0;                // a hash of the file that was tried; 0: not known
+  std::string part;                    // of the first failing test
+  std::map<std::string, int> hints;    // shown, by part
+  std::vector<std::string> predicted;  // answers to the lesson's questions; empty: none yet
+  bool answered = false;               // the answers were shown
+  int asked = 0;                       // how often the learner asked for one
 };
 
 class LessonWork {

@@ -60,7 +60,8 @@ COMMANDS = {
     "devices": ([], {"--json": None}),
     "doctor": ([], {}),
     "lesson": (["1"], {
-        "--file": [("nothing.h", "there is no file")], "--work": [("a_file", "is a file, not a folder")], "--hint": None,
+        "--file": [("nothing.h", "there is no file")], "--work": [("a_file", "is a file, not a folder")], "--hint": None, "--verbose": None,
+        "--predict": [("40", "--predict needs 2 answers"), ("70,d", "question 2 has the answers a, b, c"), ("many,b", "question 1 asks for a number")],
         "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None}),
     "trace": (["a_file"], {}),
     "exec": ([], {
