@@ -107,7 +107,7 @@ std::string without_stacks(const std::string& report) {
   std::istringstream lines(report);
   std::string text;
   for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("  '", 0) != 0 || line.find("' was issued by ") == std::string::npos) text += line + "\n";
+    if (line.rfind("  '", 0) != 0 || line.find(" was issued by ") == std::string::npos) text += line + "\n";
   }
   return text;
 }
