@@ -29,7 +29,7 @@ expect 1 '--json needs the number of a lesson, or --all'
 lesson 1 --hint
 expect 0 'Try it once first'
 lesson 1
-expect 1 "$work/01-replicate.h (new)" 'FAIL' 'One replica has nothing to do (not reached)' 'Hint 1 of 4:' 'lockstep lesson 1 --hint'
+expect 1 "$work/01-replicate.h (new)" 'Predict, then run: 1. Eight replicas get' 'lockstep lesson 1 --predict NUMBER,LETTER' 'FAIL' 'One replica has nothing to do (not reached)' 'Hint 1 of 4:' 'lockstep lesson 1 --hint'
 cmp "$work/01-replicate.h" "$lessons/01-replicate/exercise.h"
 hints_of() { python3 -c 'import json, sys; print(json.load(sys.stdin)["lessons"][0]["hints"])' <<<"$output"; }
 lesson --all --json
@@ -39,6 +39,14 @@ lesson --all --json
 [[ $(hints_of) == 3 ]] || { echo "three hints were asked for, but $(hints_of) counted"; failed=1; }
 lesson 1 --hint
 expect 0 'There are no more hints' 'solution.h'
+# Predictions are kept before the run that passes, and shown after it.
+[[ $output != *'It is 70'* ]] || { echo 'answers come after the run that passes'; failed=1; }
+lesson 1 --predict 40
+expect 2 '--predict needs 2 answers with a comma between them, and "40" has 1'
+lesson 1 --predict 70,d
+expect 2 'question 2 has the answers a, b, c, and "d" is none of them'
+lesson 1 --predict 70,c
+expect 0 'Your predictions are kept. Now: lockstep lesson 1'
 lesson
 expect 0 '1 Replicate 0 of 9 tests pass, next'
 
@@ -46,7 +54,9 @@ lesson 1 --solution
 expect 0 'cudaStreamWaitEvent'
 "$lockstep" lesson 1 --solution >"$work/01-replicate.h"
 lesson 1
-expect 0 '9 of 9 tests pass' 'Well done' 'lockstep lesson 2'
+expect 0 '9 of 9 tests pass' 'You predicted 70. It is 70 (right)' 'You predicted c. It is b (not what you predicted)' 'Well done' 'lockstep lesson 2'
+lesson 1 --predict 70,b
+expect 1 "lesson 1 has shown its answers, so they can't be predicted any more"
 lesson
 expect 0 'Lessons: 1 of' '1 Replicate done'
 
@@ -117,6 +127,8 @@ assert graded["done"] == 1 and graded["of"] == len(states), graded
 assert states[1] == "fails" and states[2] == "done" and states[3] == "does not compile" and states[4] == "not begun", states
 first = graded["lessons"][0]
 assert first["passed"] == 0 and first["tests"] == 9 and first["failures"][0]["part"] == "Replicate", first
+said = [(one["predicted"], one["answer"], one["right"]) for one in first["predictions"]]
+assert said == [("70", "70", True), ("c", "b", False)], said
 PYTHON
 
 # An endless loop and an endless recursion end with their place; a bad index and a division by zero are caught.
@@ -147,6 +159,33 @@ given_body '  volatile int big = 2147483647;
   big = big + static_cast<int>(replicas.size());  // overflow'
 lesson 1 --file "$work/wrong.h"
 expect 1 'signed integer overflow' "your line $(line_of overflow)"
+
+# Lesson 7 runs the learner's own functions of lessons 1 to 6 where those are done, and says so; the solution where one is open.
+own=$work/own
+mkdir "$own"
+python3 - "$lessons" "$own" <<'PYTHON'
+import json, pathlib, re, sys
+lessons, own = map(pathlib.Path, sys.argv[1:])
+begins = ['replicate(const', 'send_shards(const', 'local_gradients(const', 'ring_all_reduce(const', 'update_all(const', 'wait_for_all(const']
+done = {}
+for number, begin in enumerate(begins, 1):
+    folder, = lessons.glob(f'0{number}-*')
+    text = (folder / 'solution.h').read_text()
+    place = text.index('{\n', text.index(f'inline void {begin}')) + 2
+    says = f'  static bool said = false;\n  if (!said) std::fputs("own {number}\\n", stderr);\n  said = true;\n'
+    (own / f'{folder.name}.h').write_text(text[:place] + says + text[place:])
+    done[folder.name] = {'done': True}
+(own / 'progress.json').write_text(json.dumps(done))
+PYTHON
+lesson 7 --file "$lessons/07-whole-step/solution.h" --work "$own"
+expect 0 'yours: ' 'own 1' 'own 2' 'own 3' 'own 4' 'own 5' 'own 6' '9 of 9 tests pass' 'ok Equals the engine' 'of 200 digits that it has not seen' 'One of them, a'
+[[ $(grep -c 'yours: ' <<<"$output") == 6 && $output != *'given: '* ]] || { echo "all six are the learner's own: $output"; failed=1; }
+rm "$own/04-all-reduce.h"
+sed -i 's/"01-replicate": {/&"text": 1, /' "$own/progress.json"
+lesson 7 --file "$lessons/07-whole-step/solution.h" --work "$own" --json
+expect 0 '"1": "given"' '"2": "own"' '"4": "given"' '"5": "own"' '"state": "done"'
+lesson 7 --file "$work/03-local-gradients.h" --work "$own"
+expect 3 '1 Replicate given: your file has changed since it passed' '4 All-reduce given: lesson 4 is open' '5 Update yours: '
 
 # What check mode says, in the words of the lesson.
 race() { python3 - "$lessons/01-replicate/solution.h" "$work/wrong.h" "$1" <<'PYTHON'

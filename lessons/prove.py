@@ -14,6 +14,7 @@ import tempfile
 
 LOCKSTEP, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
 MISTAKE = re.compile(r'^## ([^\n]*)\n\n```diff\n(.*?)^```\n\n((?:^>[^\n]*\n)+)', re.M | re.S)
+EMPTY = str(FOLDER / 'no work')  # so that lessons that use others have their solutions
 failures = []
 
 
@@ -25,7 +26,7 @@ def complain(what, output=''):
 
 def attempt(file):
     """Exit status and output of `lockstep lesson N --file FILE`, with white space folded."""
-    done = subprocess.run([LOCKSTEP, 'lesson', str(int(FOLDER.name[:2])), '--file', file], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run([LOCKSTEP, 'lesson', str(int(FOLDER.name[:2])), '--file', file, '--work', EMPTY], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return done.returncode, ' '.join(done.stdout.split()), done.stdout
 
 
@@ -67,6 +68,11 @@ with tempfile.TemporaryDirectory() as work:
         words = ' '.join(line[1:].strip() for line in quote.splitlines())
         if not re.search('.*'.join(re.escape(' '.join(part.split())) for part in words.split('...')), folded):
             complain(f'"{title}" must get the message: {words}', output)
+questions = (FOLDER / 'questions.md').read_text() if (FOLDER / 'questions.md').is_file() else ''
+read = re.findall(r'^## [^\n]+\n\n((?:- \w\. [^\n]+\n)*)\n?Answer: (\S+)\. \S', questions, re.M)
+answers = [answer in re.findall(r'^- (\w)\.', choices, re.M) if choices else re.fullmatch(r'\d+(\.\d+)?', answer) for choices, answer in read]
+if len(answers) != 2 or not all(answers):
+    complain(f'questions.md must have two questions whose answer is a number or one of the choices; these can be read: {read}')
 for name in ('lesson.md', 'hints.md'):
     if not (FOLDER / name).is_file():
         complain(f'has no {name}')

@@ -12,6 +12,7 @@
 
 #include "cli/command.h"
 #include "cli/lesson/lesson_files.h"
+#include "cli/lesson/lesson_questions.h"
 #include "cli/lesson/lesson_trial.h"
 #include "cli/text.h"
 #include "cli/validators.h"
@@ -33,6 +34,7 @@ struct LessonOptions {
   bool prepare = false;  // compile only what all lessons share
   std::string file;      // tested in place of the learner's own
   std::string work;      // the folder with the learner's files
+  std::string predict;   // "40,c"
 };
 
 std::string paint(const std::string& text, int code) { return isatty(1) ? fmt::format("\033[{}m{}\033[0m", code, text) : text; }
@@ -117,6 +119,41 @@ void show_hint(const Lesson& lesson, LessonWork& work, bool next) {
   fmt::print("{}\n", wrapped(fmt::format("Hint {} of {}: {}", which, most, hints[static_cast<std::size_t>(which - 1)]), kColumns));
 }
 
+// Before the first run that is predicted.
+void ask_questions(const Lesson& lesson) {
+  const std::vector<LessonQuestion> questions = questions_of(lesson);
+  if (questions.empty()) return;
+  fmt::print("\nPredict, then run:\n");
+  std::string form;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    fmt::print("{}\n", wrapped(fmt::format("{}. {}", i + 1, questions[i].text), kColumns));
+    for (const std::string& choice : questions[i].choices) fmt::print("   {}\n", choice);
+    form += std::string(i == 0 ? "" : ",") + (questions[i].choices.empty() ? "NUMBER" : "LETTER");
+  }
+  fmt::print("Answer with: {} lesson {} --predict {}\n", called(), lesson.number, form);
+}
+
+void show_answers(const Lesson& lesson, LessonProgress& progress) {
+  progress.answered = true;
+  const std::vector<LessonQuestion> questions = questions_of(lesson);
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const LessonQuestion& question = questions[i];
+    const std::string said = i < progress.predicted.size() ? "You predicted " + progress.predicted[i] + ". " : "";
+    const std::string mark = said.empty() ? "" : question.right(progress.predicted[i]) ? " (right)" : " (not what you predicted)";
+    fmt::print("{}\n", wrapped(fmt::format("{}. {}", i + 1, question.text), kColumns));
+    fmt::print("{}\n\n", wrapped(fmt::format("{}It is {}{}: {}", said, question.answer, mark, question.why), kColumns));
+  }
+}
+
+// Kept until the run that passes shows the answers.
+void keep_predictions(const Lesson& lesson, LessonWork& work, const std::vector<std::string>& answers) {
+  LessonProgress& progress = work.progress(lesson);
+  if (progress.answered) throw Error(fmt::format("lesson {} has shown its answers, so they can't be predicted any more", lesson.number));
+  progress.predicted = answers;
+  work.save();
+  fmt::print("Your predictions are kept. Now: {} lesson {}\n", called(), lesson.number);
+}
+
 // Creates the learner's file where there is none.
 fs::path begin_work(const Lesson& lesson, const LessonWork& work, bool reset, bool quiet) {
   const fs::path file = work.file_of(lesson);
@@ -147,7 +184,8 @@ int exit_code(const LessonTrial& trial) {
   return trial.ending == Ending::passed ? 0 : trial.ending == Ending::not_compiled ? kNotCompiled : 1;
 }
 
-void remember(LessonProgress& progress, const LessonTrial& trial) {
+void remember(LessonProgress& progress, const LessonTrial& trial, const fs::path& file) {
+  progress.text = hash_of(file);
   progress.done = trial.ending == Ending::passed;
   progress.passed = trial.passed();
   if (!trial.tests.empty()) progress.tests = static_cast<int>(trial.tests.size());
@@ -156,32 +194,47 @@ void remember(LessonProgress& progress, const LessonTrial& trial) {
 }
 
 LessonTrial try_and_print(const LessonManifest& manifest, const std::vector<Lesson>& lessons, const Lesson& lesson, const fs::path& file,
-                          LessonWork* work) {
+                          LessonWork& work, bool own) {
   fmt::print("\nLesson {}: {}\n\n", lesson.number, lesson.title);
-  const LessonTrial trial = try_lesson(manifest, lesson, file, false);
-  if (work != nullptr) {
-    remember(work->progress(lesson), trial);
-    work->save();  // before more is printed: the reader of a pipe may have gone
+  const std::vector<UsedLesson> used = lessons_used_by(lesson, lessons, work);
+  for (const UsedLesson& other : used)
+    fmt::print("  {}  {:<17}{}\n", other.lesson.number, other.lesson.title,
+               other.why_given.empty() ? "yours: " + shown(other.file) : "given: " + other.why_given);
+  if (!used.empty()) fmt::print("\n");
+  std::fflush(stdout);
+  const LessonTrial trial = try_lesson(manifest, lesson, file, used, false);
+  if (own) {
+    remember(work.progress(lesson), trial, file);
+    work.save();  // before more is printed: the reader of a pipe may have gone
   }
   if (trial.ending == Ending::not_compiled)
     fmt::print("{} does not compile yet. The compiler's first errors:\n\n{}", shown(file), trial.message);
   else if (trial.ending == Ending::crashed || trial.ending == Ending::timed_out)
     fmt::print("\n{}\n", trial.message);
-  if (work == nullptr) return trial;
+  if (!own) return trial;
   if (trial.ending == Ending::passed) {
+    show_answers(lesson, work.progress(lesson));
     fmt::print("{}", paint("Well done. ", 32));
-    show_next(lessons, lesson, *work);
+    show_next(lessons, lesson, work);
   } else if (trial.first_failure() != nullptr) {
     fmt::print("\n");
-    show_hint(lesson, *work, false);
+    show_hint(lesson, work, false);
     fmt::print("More: {} lesson {} --hint. Your file: {}\n", called(), lesson.number, shown(file));
   }
-  work->save();
+  work.save();
   return trial;
 }
 
-Json as_json(const Lesson& lesson, const LessonTrial* trial, const LessonProgress& progress) {
+Json as_json(const Lesson& lesson, const LessonTrial* trial, const LessonProgress& progress, const std::vector<UsedLesson>& used) {
   Json json = {{"lesson", lesson.number}, {"name", lesson.name}, {"title", lesson.title}, {"hints", progress.asked}};
+  json["predictions"] = Json::array();
+  const std::vector<LessonQuestion> questions = questions_of(lesson);
+  for (std::size_t i = 0; i < progress.predicted.size() && i < questions.size(); ++i) {
+    json["predictions"].push_back({{"question", questions[i].text},
+                                   {"predicted", progress.predicted[i]},
+                                   {"answer", questions[i].answer},
+                                   {"right", questions[i].right(progress.predicted[i])}});
+  }
   if (trial == nullptr) {
     json["state"] = "not begun";
     return json;
@@ -194,6 +247,7 @@ Json as_json(const Lesson& lesson, const LessonTrial* trial, const LessonProgres
   for (const LessonTrial::Test& test : trial->tests) {
     if (!test.passed && test.reached) json["failures"].push_back({{"part", test.part}, {"test", test.name}, {"message", test.message}});
   }
+  for (const UsedLesson& other : used) json["uses"][std::to_string(other.lesson.number)] = other.why_given.empty() ? "own" : "given";
   if (!trial->message.empty()) json["message"] = trial->message;
   return json;
 }
@@ -205,11 +259,12 @@ int grade_all(const LessonManifest& manifest, const std::vector<Lesson>& lessons
   for (const Lesson& lesson : lessons) {
     const fs::path file = work.file_of(lesson);
     std::optional<LessonTrial> trial;
+    const std::vector<UsedLesson> used = lessons_used_by(lesson, lessons, work);
     if (fs::exists(file)) {
-      trial = try_lesson(manifest, lesson, file, true);
-      remember(work.progress(lesson), *trial);
+      trial = try_lesson(manifest, lesson, file, used, true);
+      remember(work.progress(lesson), *trial, file);
     }
-    const Json entry = as_json(lesson, trial ? &*trial : nullptr, work.progress(lesson));
+    const Json entry = as_json(lesson, trial ? &*trial : nullptr, work.progress(lesson), used);
     done += entry["state"] == "done";
     graded.push_back(entry);
     if (!as_json_text) {
@@ -236,7 +291,7 @@ int grade_all(const LessonManifest& manifest, const std::vector<Lesson>& lessons
     if (!problem && now != seen) {
       seen = now;
       if (isatty(1)) fmt::print("\033[2J\033[H");
-      try_and_print(manifest, lessons, lesson, file, &work);
+      try_and_print(manifest, lessons, lesson, file, work, true);
       fmt::print("\nWatching {}: save it to try again, Ctrl-C to end.\n", shown(file));
       std::fflush(stdout);
     }
@@ -275,23 +330,34 @@ int run_lesson(const LessonOptions& options) {
   }
   if (options.reset) {
     begin_work(lesson, work, true, false);
+    const LessonProgress before = work.progress(lesson);
     work.progress(lesson) = {};
+    work.progress(lesson).predicted = before.predicted;
+    work.progress(lesson).answered = before.answered;
     work.save();
+    return 0;
+  }
+  if (!options.predict.empty()) {
+    const std::vector<std::string> answers = read_predictions(questions_of(lesson), options.predict);
+    begin_work(lesson, work, false, false);
+    keep_predictions(lesson, work, answers);
     return 0;
   }
   const bool own = options.file.empty();
   const fs::path file = own ? begin_work(lesson, work, false, options.json) : fs::path(options.file);
   if (options.json) {
-    const LessonTrial trial = try_lesson(manifest, lesson, file, true);
+    const std::vector<UsedLesson> used = lessons_used_by(lesson, lessons, work);
+    const LessonTrial trial = try_lesson(manifest, lesson, file, used, true);
     if (own) {
-      remember(work.progress(lesson), trial);
+      remember(work.progress(lesson), trial, file);
       work.save();
     }
-    fmt::print("{}\n", as_json(lesson, &trial, work.progress(lesson)).dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", as_json(lesson, &trial, work.progress(lesson), used).dump(2, ' ', false, Json::error_handler_t::replace));
     return exit_code(trial);
   }
+  if (own && work.progress(lesson).predicted.empty() && !work.progress(lesson).answered) ask_questions(lesson);
   if (options.watch) watch(manifest, lessons, lesson, file, work);
-  return exit_code(try_and_print(manifest, lessons, lesson, file, own ? &work : nullptr));
+  return exit_code(try_and_print(manifest, lessons, lesson, file, work, own));
 }
 
 }  // namespace
@@ -303,6 +369,8 @@ Command add_lesson(CLI::App& app) {
   auto* number =
       command->add_option("number", options.number, "Which lesson: builds your file and runs its tests")->check(whole_number(0, 99));
   command->add_flag("--hint", options.hint, "The next hint for the test that fails")->needs(number);
+  command->add_option("--predict", options.predict, "Your answers to the lesson's questions, kept until your code passes: 40,c")
+      ->needs(number);
   command->add_flag("--solution", options.solution, "Show a solution")->needs(number);
   command->add_flag("--watch", options.watch, "Try again whenever you save your file")->needs(number);
   command->add_flag("--reset", options.reset, "Start the lesson over; your old file is kept beside the new one")->needs(number);

@@ -30,6 +30,8 @@ std::string read_text(const fs::path& path) {
   return text.str();
 }
 
+std::size_t hash_of(const fs::path& file) { return std::hash<std::string>()(read_text(file)); }
+
 std::string shown(const fs::path& path) {
   std::error_code none;
   const fs::path near = fs::relative(path, fs::current_path(none), none);
@@ -98,6 +100,26 @@ std::vector<std::string> hints_for(const Lesson& lesson, const std::string& part
   return hints;
 }
 
+// Headers of a lesson that uses others say `#ifndef LESSON_4` for lesson 4.
+std::vector<UsedLesson> lessons_used_by(const Lesson& lesson, const std::vector<Lesson>& lessons, LessonWork& work) {
+  const fs::path phases = lesson.folder / "phases.h";
+  if (!fs::exists(phases)) return {};
+  const std::string text = read_text(phases);
+  std::vector<UsedLesson> used;
+  for (const Lesson& other : lessons) {
+    if (text.find(fmt::format("#ifndef LESSON_{}\n", other.number)) == std::string::npos) continue;
+    const fs::path own = work.file_of(other);
+    const LessonProgress& progress = work.progress(other);
+    std::string why;
+    if (!progress.done || !fs::exists(own))
+      why = fmt::format("lesson {} is open", other.number);
+    else if (progress.text != 0 && progress.text != hash_of(own))
+      why = "your file has changed since it passed";
+    used.push_back({other, why.empty() ? own : other.folder / "solution.h", why});
+  }
+  return used;
+}
+
 LessonWork::LessonWork(fs::path folder) : folder_(std::move(folder)) {
   const fs::path path = folder_ / "progress.json";
   if (!fs::exists(path)) return;
@@ -109,8 +131,11 @@ LessonWork::LessonWork(fs::path folder) : folder_(std::move(folder)) {
     progress.passed = entry.value("passed", 0);
     progress.tests = entry.value("tests", 0);
     progress.done = entry.value("done", false);
+    progress.text = entry.value("text", std::size_t{0});
     progress.part = entry.value("part", std::string());
     progress.asked = entry.value("asked", 0);
+    progress.answered = entry.value("answered", false);
+    progress.predicted = entry.value("predicted", std::vector<std::string>());
     progress.hints = entry.value("hints", std::map<std::string, int>());
     progress_[name] = progress;
   }
@@ -121,8 +146,9 @@ void LessonWork::save() const {
   fs::create_directories(folder_, none);
   Json json = Json::object();
   for (const auto& [name, progress] : progress_) {
-    json[name] = {{"passed", progress.passed}, {"tests", progress.tests}, {"done", progress.done},
-                  {"part", progress.part},     {"asked", progress.asked}, {"hints", progress.hints}};
+    json[name] = {{"passed", progress.passed}, {"tests", progress.tests},         {"done", progress.done},
+                  {"text", progress.text},     {"part", progress.part},           {"asked", progress.asked},
+                  {"hints", progress.hints},   {"predicted", progress.predicted}, {"answered", progress.answered}};
   }
   std::ofstream file(folder_ / "progress.json");
   file << json.dump(2) << "\n";

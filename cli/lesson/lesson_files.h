@@ -34,9 +34,12 @@ std::vector<std::string> hints_for(const Lesson& lesson, const std::string& part
 struct LessonProgress {
   int passed = 0, tests = 0;
   bool done = false;
-  std::string part;                  // of the first failing test
-  std::map<std::string, int> hints;  // shown, by part
-  int asked = 0;                     // how often the learner asked for one
+  std::size_t text = 0;                // a hash of the file that was tried; 0: not known
+  std::string part;                    // of the first failing test
+  std::map<std::string, int> hints;    // shown, by part
+  std::vector<std::string> predicted;  // answers to the lesson's questions; empty: none yet
+  bool answered = false;               // the answers were shown
+  int asked = 0;                       // how often the learner asked for one
 };
 
 class LessonWork {
@@ -53,6 +56,15 @@ class LessonWork {
   std::map<std::string, LessonProgress> progress_;
 };
 
+// A lesson whose functions another lesson uses: the learner's file where it is done, else its solution.
+struct UsedLesson {
+  Lesson lesson;
+  std::filesystem::path file;
+  std::string why_given;  // empty: the learner's own
+};
+std::vector<UsedLesson> lessons_used_by(const Lesson& lesson, const std::vector<Lesson>& lessons, LessonWork& work);
+
+std::size_t hash_of(const std::filesystem::path& file);
 std::string read_text(const std::filesystem::path& path);
 std::string shown(const std::filesystem::path& path);  // relative to the current folder where it is below it
 

@@ -161,7 +161,8 @@ void prepare_lessons(const LessonManifest& manifest) {
   fs::rename(own + ".gch", compiled);
 }
 
-LessonTrial try_lesson(const LessonManifest& manifest, const Lesson& lesson, const fs::path& file, bool quiet) {
+LessonTrial try_lesson(const LessonManifest& manifest, const Lesson& lesson, const fs::path& file, const std::vector<UsedLesson>& used,
+                       bool quiet) {
   prepare_lessons(manifest);
   LessonTrial trial;
   const Clock::time_point begin = Clock::now();
@@ -177,6 +178,8 @@ LessonTrial try_lesson(const LessonManifest& manifest, const Lesson& lesson, con
   } const remove{{program, log, results}};
 
   std::vector<std::string> command = compile_command(manifest);
+  for (const UsedLesson& other : used)
+    command.push_back(fmt::format("-DLESSON_{}=\"{}\"", other.lesson.number, fs::absolute(other.file).string()));
   for (const std::string& word :
        {"-I" + lesson.folder.string(), std::string("-include"), (folder / "lesson_all.h").string(), std::string("-include"),
         fs::absolute(file).string(), std::string("-fmax-errors=3"), std::string("-fdiagnostics-color=never"),

@@ -30,6 +30,7 @@ struct LessonTrial {
 void prepare_lessons(const LessonManifest& manifest);
 
 // The program's output goes to the terminal unless `quiet`.
-LessonTrial try_lesson(const LessonManifest& manifest, const Lesson& lesson, const std::filesystem::path& file, bool quiet);
+LessonTrial try_lesson(const LessonManifest& manifest, const Lesson& lesson, const std::filesystem::path& file,
+                       const std::vector<UsedLesson>& used, bool quiet);
 
 }  // namespace lockstep::cli

@@ -1,45 +1,49 @@
-// Given in lesson 7: the six phases, as you built them, for a model of one layer with 784 pixels and 10 digits.
+// Given in lesson 7: a model of one layer with 784 pixels and 10 digits, trained by the functions of lessons 1 to 6.
+#pragma once
+
 #pragma once
 
 #include "lesson.h"
+#include "phases.h"
 
 namespace lesson {
 
+// Weights: the 784 of digit 0, of digit 1, ..., then 10 biases.
 constexpr std::int64_t kPixels = 784, kDigits = 10, kWeights = kPixels * kDigits + kDigits;
 
-// One sample's part: scores = x W + b, loss = -log softmax(scores)[label]; gradient and loss are added to.
+// scores = W x + b
+inline void score_digits(const float* pixels, const float* w, float* scores) {
+  for (std::int64_t c = 0; c < kDigits; ++c) {
+    scores[c] = w[kPixels * kDigits + c];
+    for (std::int64_t p = 0; p < kPixels; ++p) scores[c] += pixels[p] * w[c * kPixels + p];
+  }
+}
+
+// One sample's part: loss = -log softmax(scores)[label]; gradient and loss are added to. For digit c the gradient is
+// (softmax[c] - [c is the label]) x. Lesson 3's add_gradient adds 2 (p - y) x, which is the same with weights of 0, so p = 0, and
+// y = -(softmax[c] - [c is the label]) / 2.
 __global__ void digit_kernel(View<const float> x, View<const std::int32_t> y, View<const float> w, float weight, View<float> gradient,
                              View<float> loss) {
   if (threadIdx.x + blockIdx.x > 0) return;
+  const std::array<float, kPixels> zeros{};
+  const float one = 1;
   for (std::int64_t s = 0; s < y.count; ++s) {
-    const float* pixels = x.data + s * kPixels;
-    float scores[kDigits];
-    for (std::int64_t c = 0; c < kDigits; ++c) scores[c] = w.data[kPixels * kDigits + c];
-    for (std::int64_t p = 0; p < kPixels; ++p) {
-      if (pixels[p] == 0) continue;
-      for (std::int64_t c = 0; c < kDigits; ++c) scores[c] += pixels[p] * w.data[p * kDigits + c];
-    }
-    const float most = *std::max_element(scores, scores + kDigits);
+    const float* const pixels = x.data + s * kPixels;
+    std::array<float, kDigits> scores{};
+    score_digits(pixels, w.data, scores.data());
+    const float most = *std::max_element(scores.begin(), scores.end());
     float sum = 0;
     for (float& score : scores) sum += score = std::exp(score - most);
-    loss.data[0] -= weight * std::log(scores[y[s]] / sum);
+    loss.data[0] -= weight * std::log(scores[static_cast<std::size_t>(y[s])] / sum);
     for (std::int64_t c = 0; c < kDigits; ++c) {
-      scores[c] = weight * (scores[c] / sum - (c == y[s] ? 1.0F : 0.0F));
-      gradient.data[kPixels * kDigits + c] += scores[c];
-    }
-    for (std::int64_t p = 0; p < kPixels; ++p) {
-      if (pixels[p] == 0) continue;
-      for (std::int64_t c = 0; c < kDigits; ++c) gradient.data[p * kDigits + c] += pixels[p] * scores[c];
+      const float target = ((c == y[s] ? 1.0F : 0.0F) - scores[static_cast<std::size_t>(c)] / sum) / 2;
+      phase3::add_gradient(pixels, target, zeros.data(), kPixels, weight, gradient.data + c * kPixels);
+      phase3::add_gradient(&one, target, zeros.data(), 1, weight, gradient.data + kPixels * kDigits + c);
     }
   }
 }
 
-__global__ void descend_kernel(View<float> w, View<const float> gradient, float learning_rate) {
-  if (threadIdx.x + blockIdx.x > 0) return;
-  for (std::int64_t i = 0; i < w.count; ++i) w.data[i] -= learning_rate * gradient.data[i];
-}
-
-// Each phase queues work in streams and returns; only `barrier` waits. You wrote each of them in a lesson before.
+// Each phase queues work in streams and returns; only `barrier` waits. Each calls the function of its lesson.
 class Trainer {
  public:
   Trainer(int replicas, std::int64_t largest_batch);
@@ -68,14 +72,12 @@ class Trainer {
     float* x = nullptr;
     std::int32_t* y = nullptr;
     float *loss = nullptr, *loss_on_host = nullptr;
+    float* velocity = nullptr;
   };
-  template <typename... Parameters, typename... Arguments>
-  void launch(const Part& part, const char* name, void (*kernel)(Parameters...), Arguments... arguments) {
-    CHECK_CUDA(cudaSetDevice(part.weights.device));
-    cudaLaunchConfig_t config{};
-    config.stream = part.weights.stream;
-    lockstep::annotate_next_launch(name, {});
-    CHECK_CUDA(cudaLaunchKernelEx(&config, kernel, arguments...));
+  std::vector<Replica> all(Replica Part::*which) const {
+    std::vector<Replica> replicas;
+    for (const Part& part : parts_) replicas.push_back(part.*which);
+    return replicas;
   }
   const Part& part(int replica) const { return parts_.at(static_cast<std::size_t>(replica)); }
 
@@ -94,9 +96,11 @@ inline Trainer::Trainer(int replicas, std::int64_t largest_batch) {
     CHECK_CUDA(cudaStreamCreateWithFlags(&w.stream, cudaStreamNonBlocking));
     CHECK_CUDA(cudaEventCreateWithFlags(&w.ready, cudaEventDisableTiming));
     CHECK_CUDA(cudaMalloc(&w.buffer, kWeights * 4));
+    CHECK_CUDA(cudaMalloc(&w.staging, kWeights * 4));
     part.gradient = w;
     CHECK_CUDA(cudaMalloc(&part.gradient.buffer, kWeights * 4));
-    CHECK_CUDA(cudaMalloc(&part.gradient.staging, kWeights * 4));
+    CHECK_CUDA(cudaMalloc(&part.velocity, kWeights * 4));
+    CHECK_CUDA(cudaMemset(part.velocity, 0, kWeights * 4));
     CHECK_CUDA(cudaMalloc(&part.x, samples * kPixels * 4));
     CHECK_CUDA(cudaMalloc(&part.y, samples * 4));
     CHECK_CUDA(cudaMalloc(&part.loss, 4));
@@ -119,8 +123,8 @@ inline Trainer::~Trainer() {
   for (const Part& part : parts_) {
     cudaSetDevice(part.weights.device);
     for (void* memory :
-         {static_cast<void*>(part.weights.buffer), static_cast<void*>(part.gradient.buffer), static_cast<void*>(part.gradient.staging),
-          static_cast<void*>(part.x), static_cast<void*>(part.y), static_cast<void*>(part.loss)})
+         {static_cast<void*>(part.weights.buffer), static_cast<void*>(part.gradient.buffer), static_cast<void*>(part.weights.staging),
+          static_cast<void*>(part.x), static_cast<void*>(part.y), static_cast<void*>(part.loss), static_cast<void*>(part.velocity)})
       cudaFree(memory);
     cudaFreeHost(part.loss_on_host);
     cudaEventDestroy(part.weights.ready);
@@ -131,79 +135,56 @@ inline Trainer::~Trainer() {
 
 inline void Trainer::replicate() {
   log_.push_back("replicate");
-  const Replica& first = parts_[0].weights;
-  CHECK_CUDA(cudaEventRecord(first.ready, first.stream));
-  for (std::size_t r = 1; r < parts_.size(); ++r) {
-    const Replica& to = parts_[r].weights;
-    CHECK_CUDA(cudaStreamWaitEvent(to.stream, first.ready, 0));
-    CHECK_CUDA(cudaMemcpyPeerAsync(to.buffer, to.device, first.buffer, first.device, kWeights * 4, to.stream));
-    CHECK_CUDA(cudaEventRecord(to.ready, to.stream));
-    CHECK_CUDA(cudaStreamWaitEvent(first.stream, to.ready, 0));
-  }
+  phase1::replicate(all(&Part::weights));
 }
 
-inline std::vector<Range> Trainer::cut_batch(std::int64_t samples) const {
-  std::vector<Range> shards;
-  for (std::int64_t r = 0, first = 0, n = replicas(); r < n; ++r) {
-    shards.push_back({first, samples / n + (r < samples % n ? 1 : 0)});
-    first += shards.back().count;
-  }
-  return shards;
-}
+inline std::vector<Range> Trainer::cut_batch(std::int64_t samples) const { return phase2::cut_batch(samples, replicas()); }
 
 inline void Trainer::send(int replica, const float* x, const std::int32_t* y, Range shard) {
   log_.push_back("send to " + std::to_string(replica));
   const Part& to = part(replica);
+  Replica images = to.weights;
+  images.buffer = to.x;
+  images.count = shard.count * kPixels;
+  phase2::send_shards(x + shard.first * kPixels, kPixels, {{0, shard.count}}, {images});
   if (shard.count == 0) return;
-  const auto count = static_cast<std::size_t>(shard.count);
-  CHECK_CUDA(cudaMemcpyAsync(to.x, x + shard.first * kPixels, count * kPixels * 4, cudaMemcpyHostToDevice, to.weights.stream));
-  CHECK_CUDA(cudaMemcpyAsync(to.y, y + shard.first, count * 4, cudaMemcpyHostToDevice, to.weights.stream));
+  const auto bytes = static_cast<std::size_t>(shard.count) * sizeof(std::int32_t);
+  CHECK_CUDA(cudaMemcpyAsync(to.y, y + shard.first, bytes, cudaMemcpyHostToDevice, to.weights.stream));
 }
 
 inline void Trainer::local_gradients(int replica, Range shard, std::int64_t global_batch) {
   log_.push_back("gradients of " + std::to_string(replica));
   const Part& here = part(replica);
-  CHECK_CUDA(cudaMemsetAsync(here.gradient.buffer, 0, kWeights * 4, here.weights.stream));
   CHECK_CUDA(cudaMemsetAsync(here.loss, 0, 4, here.weights.stream));
-  if (shard.count > 0) {
-    launch(here, "gradients", digit_kernel, View<const float>{here.x, shard.count * kPixels}, View<const std::int32_t>{here.y, shard.count},
-           View<const float>{here.weights.buffer, kWeights}, 1.0F / static_cast<float>(global_batch),
-           View<float>{here.gradient.buffer, kWeights}, View<float>{here.loss, 1});
-  }
+  phase3::LocalWork work{here.weights, shard, here.x, nullptr, here.gradient.buffer, kWeights, nullptr};
+  work.launch_model = [&](float weight) {
+    CHECK_CUDA(cudaSetDevice(here.weights.device));
+    cudaLaunchConfig_t config{};
+    config.stream = here.weights.stream;
+    lockstep::annotate_next_launch("gradients", {});
+    CHECK_CUDA(cudaLaunchKernelEx(&config, digit_kernel, View<const float>{here.x, shard.count * kPixels},
+                                  View<const std::int32_t>{here.y, shard.count}, View<const float>{here.weights.buffer, kWeights}, weight,
+                                  View<float>{here.gradient.buffer, kWeights}, View<float>{here.loss, 1}));
+  };
+  phase3::local_gradients({work}, global_batch);
   CHECK_CUDA(cudaMemcpyAsync(here.loss_on_host, here.loss, 4, cudaMemcpyDeviceToHost, here.weights.stream));
 }
 
-// To one device and back, part 1 of lesson 4.
 inline void Trainer::all_reduce() {
   log_.push_back("all-reduce");
-  const Replica& first = parts_[0].gradient;
-  for (std::size_t r = 1; r < parts_.size(); ++r) {
-    const Replica& from = parts_[r].gradient;
-    CHECK_CUDA(cudaEventRecord(from.ready, from.stream));
-    CHECK_CUDA(cudaStreamWaitEvent(first.stream, from.ready, 0));
-    CHECK_CUDA(cudaMemcpyPeerAsync(first.staging, first.device, from.buffer, from.device, kWeights * 4, first.stream));
-    add(first, first.staging, first.buffer, kWeights);
-  }
-  CHECK_CUDA(cudaEventRecord(first.ready, first.stream));
-  for (std::size_t r = 1; r < parts_.size(); ++r) {
-    const Replica& to = parts_[r].gradient;
-    CHECK_CUDA(cudaStreamWaitEvent(to.stream, first.ready, 0));
-    CHECK_CUDA(cudaMemcpyPeerAsync(to.buffer, to.device, first.buffer, first.device, kWeights * 4, to.stream));
-    CHECK_CUDA(cudaEventRecord(to.ready, to.stream));
-    CHECK_CUDA(cudaStreamWaitEvent(first.stream, to.ready, 0));
-  }
+  phase4::ring_all_reduce(all(&Part::gradient));
 }
 
 inline void Trainer::update(int replica, float learning_rate) {
   log_.push_back("update " + std::to_string(replica));
   const Part& here = part(replica);
-  launch(here, "update", descend_kernel, View<float>{here.weights.buffer, kWeights}, View<const float>{here.gradient.buffer, kWeights},
-         learning_rate);
+  const Replica& w = here.weights;
+  phase5::update_all({{w, w.stream, w.ready, here.gradient.buffer, here.velocity}}, learning_rate, 0);
 }
 
 inline void Trainer::barrier() {
   log_.push_back("barrier");
-  for (const Part& part : parts_) CHECK_CUDA(cudaStreamSynchronize(part.weights.stream));
+  phase6::wait_for_all(all(&Part::weights));
 }
 
 inline double Trainer::loss(int replica) const { return static_cast<double>(*part(replica).loss_on_host); }

@@ -3,19 +3,21 @@
 
 namespace lesson {
 
-constexpr std::int64_t kSamples = 640;
+constexpr std::int64_t kSamples = 640, kTestSamples = 200;
 
 struct Digits {
   Digits() {
     lockstep::DataOptions options;
     options.allow_download = false;
     options.drawn_train = kSamples;
-    options.drawn_test = 10;
+    options.drawn_test = kTestSamples;
     const lockstep::Mnist all = lockstep::load_mnist(options);
     x = all.x_train.slice(0, kSamples);
     y = all.y_train.slice(0, kSamples);
+    x_test = all.x_test.slice(0, kTestSamples);
+    y_test = all.y_test.slice(0, kTestSamples);
   }
-  lockstep::Array x, y;
+  lockstep::Array x, y, x_test, y_test;
 };
 const Digits& digits() {
   static const Digits all;
@@ -120,9 +122,17 @@ TEST(Train, TheLossOfAnEpochIsTheMeanOverItsSamples) {
                                               << "; you say " << number(losses[0]) << ".";
 }
 
+// The engine has the 10 weights of a pixel beside each other.
+std::vector<float> as_engine(const std::vector<float>& weights) {
+  std::vector<float> turned = weights;
+  for (std::int64_t i = 0; i < kPixels * kDigits; ++i)
+    turned[static_cast<std::size_t>(i)] = weights[static_cast<std::size_t>(i % kDigits * kPixels + i / kDigits)];
+  return turned;
+}
+
 TEST(Train, EqualsTheEngine) {
   Trainer trainer(4, 64);
-  const std::vector<float> start = trainer.weights(0);
+  const std::vector<float> start = as_engine(trainer.weights(0));
   lockstep::MirroredStrategy strategy({"/gpu:4", "/gpu:5"});
   lockstep::Model model = strategy.scope([] {
     lockstep::Sequential m({lockstep::Flatten(), lockstep::Dense(10)});
@@ -139,7 +149,36 @@ TEST(Train, EqualsTheEngine) {
   const std::vector<lockstep::NamedArray> trained = model.get_weights();
   std::vector<float> wanted(trained[0].values.data<float>(), trained[0].values.data<float>() + kPixels * kDigits);
   wanted.insert(wanted.end(), trained[1].values.data<float>(), trained[1].values.data<float>() + kDigits);
-  expect_close(trainer.weights(0), wanted, "Five steps of yours on 4 replicas and of the engine on 2", trainer);
+  expect_close(as_engine(trainer.weights(0)), wanted, "Five steps of yours on 4 replicas and of the engine on 2", trainer);
+}
+
+const float* test_image(std::int64_t i) { return digits().x_test.data<float>() + i * kPixels; }
+
+// The most probable digit, and its probability.
+std::pair<std::int64_t, double> guess(const float* pixels, const std::vector<float>& weights) {
+  std::array<float, kDigits> scores{};
+  score_digits(pixels, weights.data(), scores.data());
+  const auto most = std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (const float score : scores) sum += std::exp(static_cast<double>(score - *most));
+  return {most - scores.begin(), 1 / sum};
+}
+
+// Two rows of pixels in a line of text.
+std::string drawing(const float* pixels) {
+  constexpr std::int64_t kSide = 28;
+  const std::string shades = " .:+*#";
+  std::string text;
+  for (std::int64_t row = 0; row + 1 < kSide; row += 2) {
+    std::string line;
+    for (std::int64_t column = 0; column < kSide; ++column) {
+      const float grey = (pixels[row * kSide + column] + pixels[(row + 1) * kSide + column]) / 2;
+      line += shades.at(static_cast<std::size_t>(std::min(0.999F, grey) * static_cast<float>(shades.size())));
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (!line.empty()) text += line + "\n";
+  }
+  return text;
 }
 
 TEST(Train, LearnsToReadDigits) {
@@ -148,6 +187,18 @@ TEST(Train, LearnsToReadDigits) {
   REQUIRE(losses.size() == 4) << "4 epochs have 4 losses; you give " << losses.size() << ".";
   EXPECT(losses[3] < 0.6 * losses[0]) << "The loss went from " << number(losses[0]) << " in the first epoch to " << number(losses[3])
                                       << " in the fourth. It should fall below 60 % of that.";
+  const std::vector<float> weights = trainer.weights(0);
+  std::int64_t right = 0, example = -1;
+  for (std::int64_t i = 0; i < kTestSamples; ++i) {
+    if (guess(test_image(i), weights).first != digits().y_test.data<std::int32_t>()[i]) continue;
+    ++right;
+    if (example < 0) example = i;
+  }
+  REQUIRE(2 * right > kTestSamples) << "Of " << kTestSamples << " digits that it has not seen it recognises " << right
+                                    << ". One in ten is what a guess gets; more than half is wanted.";
+  const auto [digit, probability] = guess(test_image(example), weights);
+  show("It recognises " + std::to_string(right) + " of " + std::to_string(kTestSamples) + " digits that it has not seen. One of them, a " +
+       std::to_string(digit) + " with probability " + number(std::round(100 * probability) / 100) + ":\n" + drawing(test_image(example)));
 }
 
 }  // namespace lesson

@@ -5,6 +5,7 @@
 #undef cudaMemcpyPeerAsync
 #undef cudaMemcpyAsync
 #undef cudaMemsetAsync
+#undef cudaMemset
 #undef cudaEventRecord
 #undef cudaStreamWaitEvent
 #undef cudaStreamSynchronize
@@ -81,7 +82,7 @@ void check(cudaError_t status, const char* call) {
       fmt::format("{} gave {}: {}{}", call, cudaGetErrorName(status), cudaGetErrorString(status), more.empty() ? "" : ".\n" + more));
 }
 
-cudaError_t note_call(cudaError_t status, const char* call, cudaStream_t stream, cudaEvent_t event) {
+cudaError_t note_call(cudaError_t status, const char* call, cudaStream_t stream, cudaEvent_t event, const void* filled) {
   if (status == cudaErrorInvalidResourceHandle || status == cudaErrorInvalidValue || status == cudaErrorInvalidDevice) {
     const std::string place = place_of_caller();
     std::string why = fmt::format("{}{} failed: {}.", place.empty() ? "" : "At " + place + " ", call, cudaGetErrorString(status));
@@ -92,6 +93,9 @@ cudaError_t note_call(cudaError_t status, const char* call, cudaStream_t stream,
           "the replica whose stream it is.",
           event->device, stream->device);
     }
+    cudaPointerAttributes memory{};
+    if (filled != nullptr && (cudaPointerGetAttributes(&memory, filled) != cudaSuccess || memory.type != cudaMemoryTypeDevice))
+      why += " Its address is not memory of a GPU, or not any more: was it freed before?";
     const std::lock_guard lock(notes().mutex);
     if (!notes().failed.empty()) notes().unseen.push_back(notes().failed);
     notes().failed = why;

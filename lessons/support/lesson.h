@@ -64,12 +64,15 @@ void name_memory(const void* address, const std::string& name);
 
 // Keeps what a call returned until CHECK_CUDA has seen it, and looks at the events of waits: a wait for an event that was never recorded
 // does nothing.
-cudaError_t note_call(cudaError_t status, const char* call, cudaStream_t stream, cudaEvent_t event = nullptr);
+cudaError_t note_call(cudaError_t status, const char* call, cudaStream_t stream, cudaEvent_t event = nullptr, const void* filled = nullptr);
 inline cudaError_t noted_copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
   return note_call(cudaMemcpyAsync(to, from, bytes, kind, stream), "cudaMemcpyAsync", stream);
 }
 inline cudaError_t noted_fill(void* to, int value, std::size_t bytes, cudaStream_t stream = nullptr) {
-  return note_call(cudaMemsetAsync(to, value, bytes, stream), "cudaMemsetAsync", stream);
+  return note_call(cudaMemsetAsync(to, value, bytes, stream), "cudaMemsetAsync", stream, nullptr, to);
+}
+inline cudaError_t noted_fill_now(void* to, int value, std::size_t bytes) {
+  return note_call(cudaMemset(to, value, bytes), "cudaMemset", nullptr, nullptr, to);
 }
 inline cudaError_t noted_record(cudaEvent_t event, cudaStream_t stream = nullptr) {
   return note_call(cudaEventRecord(event, stream), "cudaEventRecord", stream, event);
@@ -90,6 +93,7 @@ void note_host_wait();
    ::lesson::note_call(::cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, stream), "cudaMemcpyPeerAsync", stream))
 #define cudaMemcpyAsync(...) ::lesson::noted_copy(__VA_ARGS__)
 #define cudaMemsetAsync(...) ::lesson::noted_fill(__VA_ARGS__)
+#define cudaMemset(...) ::lesson::noted_fill_now(__VA_ARGS__)
 #define cudaEventRecord(...) ::lesson::noted_record(__VA_ARGS__)
 #define cudaStreamWaitEvent(...) ::lesson::noted_wait(__VA_ARGS__)
 #define cudaStreamSynchronize(stream) (::lesson::note_host_wait(), ::cudaStreamSynchronize(stream))

@@ -107,12 +107,16 @@ std::string without_stacks(const std::string& report) {
   std::istringstream lines(report);
   std::string text;
   for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("  '", 0) != 0 || line.find("' was issued by ") == std::string::npos) text += line + "\n";
+    if (line.rfind("  '", 0) != 0 || line.find(" was issued by ") == std::string::npos) text += line + "\n";
   }
   return text;
 }
 
 bool without_code = false;  // of the test that runs
+std::string& shown_text() {
+  static std::string text;  // of the test that runs
+  return text;
+}
 
 class Reporter : public testing::EmptyTestEventListener {
  public:
@@ -135,6 +139,7 @@ class Reporter : public testing::EmptyTestEventListener {
     note("start", test, "");
     watch_test(sentence(test.name()));
     without_code = false;
+    shown_text().clear();
     failures_.clear();
     lockstep::sim::clear_device_errors();
     lockstep::sim::clear_check_reports();
@@ -166,6 +171,7 @@ class Reporter : public testing::EmptyTestEventListener {
     }
     note(good ? "pass" : "fail", test, good ? "" : failures_.front());
     say("  {}  {}\n", good ? paint("ok  ", 32) : paint("FAIL", 31), sentence(test.name()));
+    if (good) say("{}", wrapped(shown_text(), "        "));
     passed_ += good;
     if (!good && !shown_) {
       shown_ = true;
@@ -222,6 +228,7 @@ class CheckModeListener : public testing::EmptyTestEventListener {
 }  // namespace
 
 void passes_without_code() { without_code = true; }
+void show(const std::string& text) { shown_text() = text; }
 
 }  // namespace lesson
 

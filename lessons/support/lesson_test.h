@@ -67,6 +67,9 @@ void shuffle_threads(std::uint64_t seed);
 // At the start of a test that a function without code passes: it counts once another test of its part has passed.
 void passes_without_code();
 
+// Printed as it is below the name of this test, when it passes.
+void show(const std::string& text);
+
 // Whether check mode has reported something in this test.
 bool check_mode_complained();
 

@@ -8,6 +8,7 @@ Prints rooms, edges, cycles of any length, violations of the direction ("breaks"
 import argparse
 import collections
 import pathlib
+import posixpath
 import re
 import subprocess
 import sys
@@ -86,7 +87,7 @@ class House:
             places.insert(0, written)
             if name.startswith('lessons/'):  # a learner's file is compiled in its lesson's folder
                 lesson = '/'.join(name.split('/')[:2])
-                places = [f'{lesson}/{written}', f'lessons/support/{written}'] + places
+                places = [posixpath.normpath(f'{lesson}/{written}'), f'lessons/support/{written}'] + places
             if name.startswith('notebooks/kernel/include'):
                 places.insert(0, f'notebooks/kernel/include/{written}')
         for place in places:

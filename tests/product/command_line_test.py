@@ -60,8 +60,9 @@ COMMANDS = {
     "devices": ([], {"--json": None}),
     "doctor": ([], {}),
     "lesson": (["1"], {
-        "--file": [("nothing.h", "there is no file")], "--work": [("a_file", "is a file, not a folder")], "--hint": None,
-        "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None, "--verbose": None}),
+        "--file": [("nothing.h", "there is no file")], "--work": [("a_file", "is a file, not a folder")], "--hint": None, "--verbose": None,
+        "--predict": [("40", "--predict needs 2 answers"), ("70,d", "question 2 has the answers a, b, c"), ("many,b", "question 1 asks for a number")],
+        "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None}),
     "trace": (["a_file"], {}),
     "exec": ([], {
         "--machine": [("h200x8", "known machines are")], "--nodes": [("0", WHOLE)], "--clock": [("modle", "did you mean model?")],
