@@ -68,6 +68,7 @@ std::vector<Line> lines_of(const clock::Machine& machine, const std::vector<sim:
     ++same.try_emplace({line.name, line.blocks, line.threads, line.flops, line.bytes}, line).first->second.runs;
   }
   std::vector<Line> lines;
+  lines.reserve(same.size());
   for (const auto& [key, line] : same) lines.push_back(line);
   std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.total() > b.total(); });
   return lines;

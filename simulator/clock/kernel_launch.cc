@@ -56,7 +56,7 @@ Cycles cycles_of(const WarpFigures& figures, const WarpWork& work, std::uint64_t
 }
 
 const WarpFigures& figures_of_warps(const Machine& machine) {
-  if (!machine.warps) throw std::invalid_argument("machine \"" + machine.name + "\" has no figures of warps (\"gpu.warps\")");
+  if (!machine.warps) throw std::invalid_argument("machine \"" + machine.name + R"(" has no figures of warps ("gpu.warps"))");
   return *machine.warps;
 }
 

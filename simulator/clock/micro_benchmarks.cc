@@ -1,6 +1,5 @@
 #include "simulator/clock/micro_benchmarks.h"
 
-#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 
@@ -14,9 +13,10 @@ namespace {
 constexpr double kTurns = 1000;  // of the loop that is timed
 
 std::size_t issue_named(const std::string& name) {
-  const auto found = std::find(kIssueNames.begin(), kIssueNames.end(), name);
-  if (found == kIssueNames.end()) throw std::runtime_error("gpu_microbenchmarks.csv: no kind of instruction: " + name);
-  return static_cast<std::size_t>(found - kIssueNames.begin());
+  for (std::size_t issue = 0; issue < kIssueNames.size(); ++issue) {
+    if (name == kIssueNames[issue]) return issue;
+  }
+  throw std::runtime_error("gpu_microbenchmarks.csv: no kind of instruction: " + name);
 }
 
 double cycles_a_turn(const Machine& machine, const WarpWork& work) {
