@@ -18,7 +18,7 @@ BUILD = pathlib.Path(sys.argv[1]).resolve()
 LOCKSTEP, TESTS = BUILD / "cli" / "lockstep", BUILD / "tests"
 PATCHES = sorted((ROOT / "docs" / "extending").glob("*.patch"))
 MOST_FILES = 3  # beside the test
-TEST_FILES = re.compile(r"tests/|lessons/.*/(lesson_test\.cc|hints\.md|mistakes\.md)$")  # hints belong to the suites of a lesson's test
+TEST_FILES = re.compile(r"tests/|lessons/.*/(lesson_test\.cc|hints\.md|questions\.md|mistakes\.md)$")  # hints and questions belong to the suites and results of its test
 TARGETS = ["lockstep", "lessons", "test_distribute", "test_nn", "test_clock"]
 
 
