@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <sstream>
-#include <stdexcept>
 
 #include "embedded_machines.h"
 #include "simulator/clock/collectives.h"
+#include "simulator/clock/published_rows.h"
 
 namespace lockstep::clock {
 
@@ -100,23 +99,14 @@ NcclParameter rate(const std::string& machine, double Machine::*figure, const st
 }  // namespace
 
 const std::vector<NcclMeasurement>& nccl_measurements() {
-  static const std::vector<NcclMeasurement> rows = [] {
-    std::vector<NcclMeasurement> read;
-    std::istringstream lines{std::string(kNcclMeasurements)};
-    std::string line;
-    std::getline(lines, line);  // names of the columns
-    while (std::getline(lines, line)) {
-      std::istringstream cells(line);
-      NcclMeasurement row;
-      char comma = 0;
-      std::getline(cells, row.machine, ',');
-      std::getline(cells, row.source, ',');
-      cells >> row.ranks >> comma >> row.bytes >> comma >> row.us;
-      if (!cells || row.ranks < 2 || !(row.bytes > 0) || !(row.us > 0)) throw std::runtime_error("nccl_all_reduce.csv: not a row: " + line);
-      read.push_back(row);
-    }
-    return read;
-  }();
+  static const auto rows =
+      published_rows<NcclMeasurement>(kNcclMeasurements, "nccl_all_reduce.csv", [](std::istream& cells, NcclMeasurement& row) {
+        char comma = 0;
+        std::getline(cells, row.machine, ',');
+        std::getline(cells, row.source, ',');
+        cells >> row.ranks >> comma >> row.bytes >> comma >> row.us;
+        return row.ranks >= 2 && row.bytes > 0 && row.us > 0;
+      });
   return rows;
 }
 

@@ -1,10 +1,10 @@
 #include "simulator/clock/micro_benchmarks.h"
 
-#include <sstream>
 #include <stdexcept>
 
 #include "embedded_machines.h"
 #include "simulator/clock/kernel_launch.h"
+#include "simulator/clock/published_rows.h"
 
 namespace lockstep::clock {
 
@@ -37,27 +37,18 @@ double bandwidth(const Machine& machine, double lane_bytes) {
 }  // namespace
 
 const std::vector<MicroBenchmark>& micro_benchmarks() {
-  static const std::vector<MicroBenchmark> rows = [] {
-    std::vector<MicroBenchmark> read;
-    std::istringstream lines{std::string(kMicroBenchmarks)};
-    std::string line;
-    std::getline(lines, line);  // names of the columns
-    while (std::getline(lines, line)) {
-      std::istringstream cells(line);
-      MicroBenchmark row;
-      char comma = 0;
-      std::getline(cells, row.machine, ',');
-      std::getline(cells, row.measure, ',');
-      std::getline(cells, row.of, ',');
-      cells >> row.published >> comma;
-      std::getline(cells, row.unit, ',');
-      cells >> row.fitted >> comma;
-      std::getline(cells, row.source);
-      if (!cells || !(row.published > 0)) throw std::runtime_error("gpu_microbenchmarks.csv: not a row: " + line);
-      read.push_back(row);
-    }
-    return read;
-  }();
+  static const auto rows =
+      published_rows<MicroBenchmark>(kMicroBenchmarks, "gpu_microbenchmarks.csv", [](std::istream& cells, MicroBenchmark& row) {
+        char comma = 0;
+        std::getline(cells, row.machine, ',');
+        std::getline(cells, row.measure, ',');
+        std::getline(cells, row.of, ',');
+        cells >> row.published >> comma;
+        std::getline(cells, row.unit, ',');
+        cells >> row.fitted >> comma;
+        std::getline(cells, row.source);
+        return row.published > 0;
+      });
   return rows;
 }
 

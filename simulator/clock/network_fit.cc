@@ -1,10 +1,10 @@
 #include "simulator/clock/network_fit.h"
 
 #include <map>
-#include <sstream>
 #include <stdexcept>
 
 #include "embedded_machines.h"
+#include "simulator/clock/published_rows.h"
 #include "simulator/clock/resnet50.h"
 
 namespace lockstep::clock {
@@ -41,25 +41,16 @@ const Machine& from_file(const std::string& name) {
 std::string NetworkMeasurement::group() const { return machine.substr(0, machine.find_first_of("x-")); }
 
 const std::vector<NetworkMeasurement>& network_measurements() {
-  static const std::vector<NetworkMeasurement> rows = [] {
-    std::vector<NetworkMeasurement> read;
-    std::istringstream lines{std::string(kNetworkMeasurements)};
-    std::string line;
-    std::getline(lines, line);  // names of the columns
-    while (std::getline(lines, line)) {
-      std::istringstream cells(line);
-      NetworkMeasurement row;
-      char comma = 0;
-      std::getline(cells, row.machine, ',');
-      cells >> row.gpus >> comma;
-      std::getline(cells, row.precision, ',');
-      cells >> row.batch >> comma >> row.inference >> comma >> row.images_per_second >> comma;
-      std::getline(cells, row.source);
-      if (!cells || row.batch < 1 || !(row.images_per_second > 0)) throw std::runtime_error("cnn_throughput.csv: not a row: " + line);
-      read.push_back(row);
-    }
-    return read;
-  }();
+  static const auto rows =
+      published_rows<NetworkMeasurement>(kNetworkMeasurements, "cnn_throughput.csv", [](std::istream& cells, NetworkMeasurement& row) {
+        char comma = 0;
+        std::getline(cells, row.machine, ',');
+        cells >> row.gpus >> comma;
+        std::getline(cells, row.precision, ',');
+        cells >> row.batch >> comma >> row.inference >> comma >> row.images_per_second >> comma;
+        std::getline(cells, row.source);
+        return row.batch >= 1 && row.images_per_second > 0;
+      });
   return rows;
 }
 
