@@ -27,6 +27,7 @@ struct Command {
 Command add_run(CLI::App& app, char** argv);  // main's: workers are started with the same arguments
 Command add_devices(CLI::App& app);
 Command add_doctor(CLI::App& app);
+Command add_exam(CLI::App& app);
 Command add_exec(CLI::App& app);
 Command add_predict(CLI::App& app);
 Command add_compare(CLI::App& app);

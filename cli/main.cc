@@ -108,6 +108,7 @@ int run(int argc, char** argv) {
   commands.push_back(add_doctor(app));
   commands.push_back(add_exec(app));
   commands.push_back(add_lesson(app));
+  commands.push_back(add_exam(app));
   commands.push_back(add_trace(app));
   if (const std::string mistake = switch_with_value(app, std::vector<std::string>(argv + 1, argv + argc)); !mistake.empty()) {
     fmt::print(stderr, "{}", mistake);

@@ -11,7 +11,7 @@ run_program() {
   exec "$root/build/$preset/cli/lockstep" "$@"
 }
 
-# Lessons run on the virtual GPU, also where there is a real one.
+# Lessons and exams run on the virtual GPU, also where there is a real one.
 run_lesson() {
   if is_stale sim lessons "$root"/lessons/{support,CMakeLists.txt}; then
     use packages

@@ -31,6 +31,7 @@ Hardware::Hardware(const Machine& machine, Timeline& timeline, int devices, std:
     card.engine_in = timeline.add_engines(std::max(1, machine.copy_engines));
     card.engine_out = timeline.add_engines(std::max(1, machine.copy_engines));
     if (static_cast<std::size_t>(d) < slowdown.size()) card.slowdown = slowdown[static_cast<std::size_t>(d)];
+    if (d == machine.slow_gpu) card.slowdown *= machine.slow_kernels;
     cards_.push_back(card);
   }
   for (int n = 0; n * machine.gpus_per_node < devices; ++n) {
@@ -79,6 +80,7 @@ Task Hardware::copy(int device, int from, int to, double bytes) const {
   const Link& link = from == kHost || to == kHost ? machine_.host_link : far ? machine_.network : machine_.peer_link;
   task.fixed = from_us(link.alpha_us);
   task.body = at_rate(bytes, link.gb_s * 1e9);
+  if (machine_.slow_gpu >= 0 && (from == machine_.slow_gpu || to == machine_.slow_gpu)) task.body *= machine_.slow_link;
   if (from == kHost) {
     task.demand(card(to).host_in, 1);
   } else if (to == kHost) {

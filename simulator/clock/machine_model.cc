@@ -166,6 +166,16 @@ Json complete(Json json) {
   return json;
 }
 
+// "slow": {"gpu": 2, "kernels": 2.5, "link": 4}
+void read_slow(const Reader& file, Machine& machine) {
+  if (!file.has("slow")) return;
+  machine.slow_gpu = file.whole("slow.gpu");
+  if (machine.slow_gpu >= machine.gpus) throw std::runtime_error("\"slow.gpu\" is not one of " + std::to_string(machine.gpus) + " GPUs");
+  machine.slow_kernels = file.number("slow.kernels", 1);
+  machine.slow_link = file.number("slow.link", 1);
+  if (machine.slow_kernels < 1 || machine.slow_link < 1) throw std::runtime_error("\"slow\" says how many times as long: at least 1");
+}
+
 Machine parse(const Json& file, const std::string& name) {
   const Json json = complete(file);
   const Reader read(json);
@@ -226,6 +236,7 @@ Machine parse(const Json& file, const std::string& name) {
   machine.nccl_pass_gb_s = read.number("nccl.bus.pass_gb_s", 0);
   if (machine.gpus_per_node > 1 && json["links"]["peer"].contains("nvlinks"))
     machine.nvlink_rings = read_rings(json["links"]["peer"]["nvlinks"], machine.gpus_per_node);
+  read_slow(read, machine);
   return machine;
 }
 

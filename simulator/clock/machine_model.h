@@ -93,6 +93,10 @@ struct Machine {
   double nccl_pass_gb_s = 0;      // of a rank's pass over its own data, beside what it sends; 0: it costs nothing
   double nccl_ramp_bytes = 0;     // the part of a rank at which half of nccl_ramp_us is spent
   double nccl_compute_share = 0;  // of the multiprocessors, while a collective runs
+  // One GPU that differs from the others, such as a hot one, or one whose slot has fewer lanes: its kernels, and copies to and from it,
+  // take so many times as long. NCCL's collectives are modelled for equal links.
+  int slow_gpu = -1;
+  double slow_kernels = 1, slow_link = 1;
 
   int nodes() const { return gpus_per_node > 0 ? (gpus + gpus_per_node - 1) / gpus_per_node : 1; }
 };

@@ -63,6 +63,9 @@ COMMANDS = {
         "--file": [("nothing.h", "there is no file")], "--work": [("a_file", "is a file, not a folder")], "--hint": None, "--verbose": None,
         "--predict": [("40", "--predict needs 2 answers"), ("70,d", "question 2 has the answers a, b, c"), ("many,b", "question 1 asks for a number")],
         "--solution": None, "--watch": None, "--reset": None, "--all": None, "--json": None}),
+    "exam": (["1"], {
+        "--seed": [("-1", WHOLE), ("one", WHOLE)], "--answer": [("nothing.txt", "there is no file")], "--work": [("a_file", "is a file, not a folder")],
+        "--solution": None, "--json": None}),
     "trace": (["a_file"], {}),
     "exec": ([], {
         "--machine": [("h200x8", "known machines are")], "--nodes": [("0", WHOLE)], "--clock": [("modle", "did you mean model?")],
@@ -88,6 +91,8 @@ OTHER = [
     (["lesson", "four"], WHOLE),
     (["lesson", "4", "--all"], "can't be combined with"),
     (["lesson", "--hint"], "is only for number"),
+    (["exam", "one"], WHOLE),
+    (["exam", "--solution"], "is only for number"),
     (["trace", "nothing.html"], "there is no file"),
     (["run", "mnist", "--trace-steps", "3"], "only for --trace"),
     (["run", "mnist", "--verbose", "--json"], "can't be combined with"),

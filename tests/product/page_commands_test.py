@@ -34,6 +34,7 @@ OTHER_TESTS = {  # command: the test that runs it
     r"lockstep notebook\b": "notebooks.jupyter_suite",
     r"lockstep lesson \d": "lessons.01-replicate",  # and its neighbours, one for each lesson
     r"lockstep lesson --all": "lessons.command",
+    r"lockstep exam\b": "product.exams",
     r"--feature-extraction": "CatsVsDogsTraining.FeatureExtractionIsNearlyAlwaysRight",
     r"lockstep run cats-vs-dogs$": "browser.trace_page",  # with --quick; whole epochs: CatsVsDogsTraining.LearnsFromScratch
 }

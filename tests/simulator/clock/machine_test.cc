@@ -134,6 +134,24 @@ TEST_F(OwnFile, MayBeLikeAKnownMachine) {
   EXPECT_EQ(problem, "not a machine: there is no machine \"a100x9\" that it could be like");
 }
 
+TEST_F(OwnFile, OneGpuMayBeSlow) {
+  std::string problem;
+  const auto machine = find_machine(write(R"({"like": "4xt4", "slow": {"gpu": 2, "kernels": 2.5, "link": 4}})"), &problem);
+  ASSERT_TRUE(machine) << problem;
+  Timeline timeline;
+  const Hardware hardware(*machine, timeline, 4);
+  const auto kernel = [&](int device) { return hardware.kernel(device, Kind::streaming, Arithmetic::fp32, 0, 1e9).body; };
+  const auto copy = [&](int from, int to) { return hardware.copy(to == kHost ? from : to, from, to, 1e9).body; };
+  EXPECT_EQ(kernel(2), 2.5 * kernel(1));
+  EXPECT_EQ(copy(1, 2), 4 * copy(1, 3));
+  EXPECT_EQ(copy(2, 0), 4 * copy(1, 0));
+  EXPECT_EQ(copy(kHost, 2), 4 * copy(kHost, 0));
+  EXPECT_FALSE(find_machine(write(R"({"like": "4xt4", "slow": {"gpu": 4, "kernels": 2}})"), &problem));
+  EXPECT_EQ(problem, "not a machine: \"slow.gpu\" is not one of 4 GPUs");
+  EXPECT_FALSE(find_machine(write(R"({"like": "4xt4", "slow": {"gpu": 1, "link": 0.5}})"), &problem));
+  EXPECT_EQ(problem, "not a machine: \"slow\" says how many times as long: at least 1");
+}
+
 TEST(Roofline, AKernelIsBoundByWhatTakesLonger) {
   const Machine machine = *find_machine("t4");
   Timeline timeline;
