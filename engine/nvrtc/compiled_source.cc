@@ -44,9 +44,7 @@ std::string listed(const std::vector<KernelSignature>& kernels) {
 
 CompiledSource::CompiledSource(const std::string& source, const std::vector<std::string>& names, const CudaOptions& options)
     : file_(options.file) {
-  int version = 0;
-  LOCKSTEP_CHECK(cudaRuntimeGetVersion(&version));
-  const NvrtcLibrary nvrtc(version);
+  const NvrtcLibrary nvrtc(CUDART_VERSION);
   NvrtcInput input = input_for(nvrtc, source, options);
   input.names = names;
   const NvrtcOutput output = nvrtc.compile(input);

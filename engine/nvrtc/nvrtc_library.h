@@ -26,7 +26,7 @@ struct NvrtcOutput {
 
 class NvrtcLibrary {
  public:
-  explicit NvrtcLibrary(int runtime_version);  // as cudaRuntimeGetVersion has it. Throws an Error that says what to install
+  explicit NvrtcLibrary(int runtime_version);  // as CUDART_VERSION has it. Throws an Error that says what to install
   ~NvrtcLibrary();
   NvrtcLibrary(const NvrtcLibrary&) = delete;
   NvrtcLibrary& operator=(const NvrtcLibrary&) = delete;
