@@ -12,7 +12,7 @@ set_target_properties(lockstep PROPERTIES INSTALL_RPATH "$ORIGIN/${from_bin_to_l
 set_target_properties(lockstep_shared PROPERTIES INSTALL_RPATH "$ORIGIN")
 # What they load: kernels for each x86-64 level, the part that speaks MPI and, where they are built, the libraries of `lockstep exec`.
 install(DIRECTORY ${PROJECT_BINARY_DIR}/lib/ DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  FILES_MATCHING PATTERN "liblockstep_kernels.so" PATTERN "liblockstep_mpi.so" PATTERN "liblockstep_ptx.so" PATTERN "lockstep/lib*")
+  FILES_MATCHING PATTERN "liblockstep_kernels.so" PATTERN "liblockstep_mpi.so" PATTERN "liblockstep_ptx.so" PATTERN "liblockstep_ptx_modules.so" PATTERN "lockstep/lib*")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/engine/include/lockstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/lockstep)

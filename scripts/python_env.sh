@@ -17,6 +17,12 @@ make_python() {  # name what requirements
 # Jupyter, of notebooks/ or tests/notebooks/.
 make_notebook_python() { make_python notebook Jupyter "$1"; }  # requirements
 
+# NVRTC, which compiles kernels while a program runs (engine/include/lockstep/cuda_kernel.h). ../lockstep tells programs where it is.
+install_nvrtc() {
+  make_python nvrtc NVRTC "$root/engine/nvrtc/requirements.txt" || die 'could not install it (python3-venv and a network are needed)'
+  say "NVRTC is in $root/build/nvrtc-venv; ./lockstep sets LOCKSTEP_NVRTC to it."
+}
+
 # What `./lockstep test --parity` compares with: TensorFlow and Keras (some 2 GB) of the versions that all recordings were made with, Cling (some
 # 100 MB) and nbgrader. Without one of the last two its test is skipped.
 make_parity_pythons() {

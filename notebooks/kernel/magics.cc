@@ -1,7 +1,11 @@
 #include "notebooks/kernel/magics.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <vector>
+
+#include "notebooks/kernel/cuda_cell.h"
 
 namespace lockstep::kernel {
 namespace {
@@ -37,6 +41,15 @@ Magic measure(std::istringstream& words, const std::string& body, bool whole_cel
   return {call + code + "\n;});" + (whole_cell ? "" : "\n" + body), "", ""};
 }
 
+Magic compile_kernels(std::istringstream& words, const std::string& body, int lines_before) {
+  std::vector<std::string> options;
+  for (std::string word; words >> word;) options.push_back(word);
+  const std::string code = cuda_cell(body, lines_before, options);
+  if (code.empty())
+    return {"", "", "%%cuda: the cell has no kernel, a function that begins with `__global__ void` (templates don't count)"};
+  return {code, "", ""};
+}
+
 }  // namespace
 
 std::optional<Magic> read_magic(const std::string& cell) {
@@ -49,7 +62,10 @@ std::optional<Magic> read_magic(const std::string& cell) {
   words >> name;
   if (name == "%%file" || name == "%%writefile") return write_file(words, body);
   if (name == "%%timeit" || name == "%timeit") return measure(words, body, name == "%%timeit");
-  return Magic{"", "", name + " is not supported; %%file, %%timeit and %timeit are"};
+  if (name == "%%cuda")
+    return compile_kernels(words, body,
+                           static_cast<int>(std::count(cell.begin(), cell.begin() + static_cast<std::ptrdiff_t>(end), '\n')) + 1);
+  return Magic{"", "", name + " is not supported; %%cuda, %%file, %%timeit and %timeit are"};
 }
 
 }  // namespace lockstep::kernel

@@ -1,4 +1,5 @@
-// Lines that begin with %, as in xeus-cling. %%file NAME writes the cell to a file; %%timeit measures it.
+// Lines that begin with %, as in xeus-cling. %%file NAME writes the cell to a file; %%timeit measures it;
+// %%cuda compiles it for the GPU (cuda_cell.h).
 #pragma once
 
 #include <optional>

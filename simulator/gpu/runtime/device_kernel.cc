@@ -10,13 +10,18 @@ namespace lockstep::sim {
 
 namespace {
 
-// By name, where the loader looks; then beside the program, where it is built.
-void* open_library() {
-  void* library = dlopen(kDeviceKernelLibrary, RTLD_NOW | RTLD_LOCAL);
+// By name, where the loader looks; then beside the library that this code is in (liblockstep.so), or the program, where they are built.
+void* open_library(const char* name) {
+  void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   std::error_code none;
+  Dl_info here{};
+  dladdr(reinterpret_cast<void*>(&load_device_kernels), &here);
+  const auto code = std::filesystem::absolute(here.dli_fname != nullptr ? here.dli_fname : "", none);
   const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
-  for (const char* folder : {"lib", "../lib", "../../lib"}) {
-    if (library == nullptr) library = dlopen((program.parent_path() / folder / kDeviceKernelLibrary).c_str(), RTLD_NOW | RTLD_LOCAL);
+  for (const auto& beside : {code.parent_path(), program.parent_path()}) {
+    for (const char* folder : {".", "lib", "../lib", "../../lib"}) {
+      if (library == nullptr) library = dlopen((beside / folder / name).c_str(), RTLD_NOW | RTLD_LOCAL);
+    }
   }
   return library;
 }
@@ -25,7 +30,7 @@ void* open_library() {
 
 std::shared_ptr<const DeviceKernels> load_device_kernels(const std::string& folder, std::string* problem) {
   std::shared_ptr<const DeviceKernels> kernels;
-  void* const library = open_library();
+  void* const library = open_library(kDeviceKernelLibrary);
   if (library == nullptr) {
     *problem = std::string("LOCKSTEP_SIM_KERNELS=ptx: ") + kDeviceKernelLibrary +
                " can't be loaded: it is built where nvcc is found when configuring, as the target lockstep_kernel_ptx";
@@ -38,6 +43,20 @@ std::shared_ptr<const DeviceKernels> load_device_kernels(const std::string& fold
   }
   load(folder.c_str(), &kernels, problem);
   return kernels;
+}
+
+std::shared_ptr<const DeviceModule> load_device_module(std::string_view text, std::string* problem) {
+  std::shared_ptr<const DeviceModule> module;
+  void* const library = open_library(kDeviceModuleLibrary);
+  auto* const load = library == nullptr ? nullptr : reinterpret_cast<LoadDeviceModule*>(dlsym(library, kLoadDeviceModule));
+  if (load == nullptr) {
+    *problem =
+        std::string(kDeviceModuleLibrary) +
+        " can't be loaded, and with it no kernel that is compiled while the program runs. Fix: build the target lockstep_ptx_modules.";
+    return module;
+  }
+  load(text, &module, problem);
+  return module;
 }
 
 void DeviceKernelTable::set(std::shared_ptr<const DeviceKernels> kernels) {

@@ -10,8 +10,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <cuda_runtime.h>
+
+#include <backend/findings.h>
 #include "simulator/gpu/runtime/config.h"
 #include "simulator/gpu/runtime/operation.h"
 
@@ -45,6 +49,8 @@ class DeviceKernel {
   virtual cudaError_t check(const DeviceLaunch& launch) const = 0;  // what this kernel refuses of a launch
   // Blocks first ... last - 1, counted along x, then y, then z. Throws a Fault.
   virtual void run(const DeviceLaunch& launch, std::int64_t first, std::int64_t last) const = 0;
+  // What its warps did so far: all of it, then each line of its source. Empty where it is not counted.
+  virtual std::vector<CountedLine> counted() const { return {}; }
 };
 
 // Device code of kernels that the program knows as functions of the host: what KernelMode::ptx launches.
@@ -59,6 +65,30 @@ void set_device_kernels(std::shared_ptr<const DeviceKernels> kernels);
 inline constexpr char kDeviceKernelLibrary[] = "liblockstep_kernel_ptx.so", kLoadDeviceKernels[] = "lockstep_load_device_kernels";
 using LoadDeviceKernels = void(const char* folder, std::shared_ptr<const DeviceKernels>* kernels, std::string* problem);
 std::shared_ptr<const DeviceKernels> load_device_kernels(const std::string& folder, std::string* problem);
+
+// Code that is loaded while the program runs. It and its kernels know each other's memory, so kernels keep it alive.
+class DeviceModule {
+ public:
+  struct Bytes {
+    std::byte* data = nullptr;
+    std::size_t count = 0;
+  };
+  struct Parameter {
+    std::size_t offset = 0, bytes = 0;  // in the packed arguments
+  };
+  virtual ~DeviceModule() = default;
+  virtual std::vector<Bytes> memory() const = 0;  // of its variables
+  virtual bool has(const std::string& kernel) const = 0;
+  virtual std::vector<Parameter> parameters(const std::string& kernel) const = 0;
+  virtual std::size_t static_shared_bytes(const std::string& kernel) const = 0;
+  // A kernel for one launch, with counts of its own.
+  virtual std::shared_ptr<const DeviceKernel> kernel(const std::string& name, bool counted) const = 0;
+};
+
+// From PTX, by a library that is loaded when it is first asked for. Null where that fails; then `problem` is a sentence for the user.
+inline constexpr char kDeviceModuleLibrary[] = "liblockstep_ptx_modules.so", kLoadDeviceModule[] = "lockstep_load_device_module";
+using LoadDeviceModule = void(std::string_view text, std::shared_ptr<const DeviceModule>* module, std::string* problem);
+std::shared_ptr<const DeviceModule> load_device_module(std::string_view text, std::string* problem);
 
 // Puts a launch on a stream: the device finds what the kernel touches while it runs. As cudaLaunchKernel, with its statuses.
 cudaError_t launch(const cudaLaunchConfig_t& config, std::shared_ptr<const DeviceKernel> kernel, std::span<const std::byte> arguments,

@@ -303,7 +303,14 @@ void Executor::fail(int device, cudaError_t status, const std::string& what) {
   if (error.load(std::memory_order_relaxed) != cudaSuccess) return;
   std::fprintf(stderr, "virtual GPU %d: %s: %s\n", device, cudaGetErrorName(status), what.c_str());
   if (check_ != nullptr) check_->report(what);
+  devices_[static_cast<std::size_t>(device)].failure = what;
   error.store(status, std::memory_order_release);
+}
+
+std::string Executor::failure(int device) {
+  const std::lock_guard lock(failing_);
+  const Device& asked = devices_[static_cast<std::size_t>(device)];
+  return asked.error.load(std::memory_order_relaxed) == cudaSuccess ? "" : asked.failure;
 }
 
 void Executor::clear_errors() {

@@ -84,6 +84,7 @@ class Executor {
   // Sticky errors.
   cudaError_t error(int device) const { return devices_[static_cast<std::size_t>(device)].error.load(std::memory_order_acquire); }
   void fail(int device, cudaError_t status, const std::string& what);
+  std::string failure(int device);  // the text that `fail` was given; empty: the device has not failed
   void clear_errors();
 
   void set_seed(std::uint64_t seed);
@@ -98,6 +99,7 @@ class Executor {
     std::vector<Stream*> streams;  // created, and destroyed ones until their work is done
     Moment fence;                  // what is appended now waits for it
     std::atomic<cudaError_t> error{cudaSuccess};
+    std::string failure;
   };
   using Lock = std::unique_lock<SpinMutex>;
 

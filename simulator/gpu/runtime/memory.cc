@@ -195,6 +195,12 @@ void Memory::adopt(int device, void* address, std::size_t bytes) {
   host_blocks_[begin] = Block{begin, bytes, device};
 }
 
+void Memory::disown(void* address) {
+  const std::lock_guard lock(mutex_);
+  host_blocks_.erase(reinterpret_cast<std::uintptr_t>(address));
+  epoch_.fetch_add(1, std::memory_order_release);
+}
+
 std::size_t Memory::used(int device) const {
   const std::lock_guard lock(mutex_);
   return devices_[static_cast<std::size_t>(device)].used;

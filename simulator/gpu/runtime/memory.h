@@ -54,8 +54,9 @@ class Memory {
   bool release_host(void* address);
   bool register_host(void* address, std::size_t bytes);  // false: some of it is page-locked already
   bool unregister_host(void* address);
-  // Bytes of a device outside its range of addresses, never released: the variables of a module.
+  // Bytes of a device outside its range of addresses, not allocated here: the variables of a module.
   void adopt(int device, void* address, std::size_t bytes);
+  void disown(void* address);  // of a module that is unloaded
 
   std::size_t total() const { return bytes_per_device_; }
   std::size_t used(int device) const;
