@@ -161,7 +161,7 @@ void add_tensorflow_host(Validation& validation) {
   MeanAndWorst fitted;
   for (const clock::FrameworkHost::Measured& row : host.rows) {
     const double model = host.modelled_us(row);
-    ValidatedRow one{.group = "TensorFlow, a step of tiny layers on CPUs",
+    ValidatedRow one{.group = "TensorFlow, tiny layers on CPUs",
                      .name = fmt::format("{}, {} x", row.program, row.replicas),
                      .unit = "us",
                      .source = host.source,

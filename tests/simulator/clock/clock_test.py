@@ -131,7 +131,7 @@ def validate(lockstep):
     in_legend = re.findall(r"scale\(4\.5\)' d='([^']+)' fill='([^']+)'></path><text[^>]*>([^<]+)<", drawn)
     assert [name for _, _, name in in_legend] == list(groups), in_legend
     assert len({(shape, colour) for shape, colour, _ in in_legend}) == len(groups), in_legend
-    host = [row for row in rows if row["group"] == "TensorFlow, a step of tiny layers on CPUs"]
+    host = [row for row in rows if row["group"] == "TensorFlow, tiny layers on CPUs"]
     assert len(host) == 30 and sum(row["fitted"] for row in host) == 24
     tensorflow = {row["name"]: row for row in rows if row["group"] == "TensorFlow, published steps"}
     assert len(tensorflow) == 3 and all("held_out_error" in row and not row["fitted"] for row in tensorflow.values())
