@@ -8,6 +8,12 @@ compare_with_peers() {
   "$root/build/peers-venv/bin/python" "$root/bench/peers/peers.py" "$root/build/sim/bench/workload" "$@"
 }
 
+# What a step costs TensorFlow's host, for the model clock; printed, and kept where a file is given.
+measure_host_costs() {  # [file]
+  make_python peers 'TensorFlow and PyTorch' "$root/bench/peers/requirements.txt" || die 'could not make it (python3-venv and a network are needed)'
+  "$root/build/peers-venv/bin/python" "$root/bench/peers/host_costs.py" ${1:+--json "$1"}
+}
+
 # What runs PTX needs the compiler that makes it.
 need_nvcc_for() {
   [[ $1 == @(warps|ptx_bench) ]] || return 0
@@ -26,6 +32,7 @@ run_benchmarks() {
   local folder=$root/build/sim/bench names=() options=() name tool
   case ${1:-} in
     --peers) shift; compare_with_peers "$@"; return ;;
+    --host-costs) shift; measure_host_costs "$@"; return ;;
     --profile | --warps | --gpu)
       tool=${1#--}
       shift

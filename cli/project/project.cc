@@ -121,6 +121,11 @@ Command add_project(CLI::App& app) {
   project->add_option("--precision", options.precision, "Of resnet50: of convolutions and matrix products")
       ->capture_default_str()
       ->check(one_of({"fp32", "tf32", "amp"}));
+  project
+      ->add_option("--framework", options.framework,
+                   "Whose host issues the step: lockstep, or tensorflow's MirroredStrategy as measured apart (docs/model-clock.md)")
+      ->capture_default_str()
+      ->check(one_of({"lockstep", "tensorflow"}));
   project->add_flag("--inference", options.inference, "Of resnet50: forward only");
   project->add_flag("--json", options.json, "Print JSON instead of a table");
   project->add_flag("--validate", options.validate,
@@ -130,7 +135,7 @@ Command add_project(CLI::App& app) {
       "Examples:\n  lockstep project cats-vs-dogs --machine h100x8 --nodes 1..128\n  lockstep project mnist --machine 4xt4 --nodes 1 "
       "--overlap off\n  lockstep project mnist --machine a100x8 --global-batch 4096 --nodes 1..64\n  lockstep project all-reduce --machine "
       "a100x8 --nodes 2 --ranks 16 --bytes 1048576\n  lockstep project resnet50 --machine v100x8 --gpus 4 --batch-per-replica 96 "
-      "--precision amp\n  lockstep project --validate");
+      "--precision amp\n  lockstep project mnist --machine 4xt4 --gpus 2 --nodes 1 --framework tensorflow\n  lockstep project --validate");
   return {project, [chosen] { return cli::project(*chosen); }};
 }
 
@@ -178,6 +183,7 @@ std::string json_of(const Projection& projection) {
       one["communication_ms"] = row.communication_ms;
       one["exposed_ms"] = row.exposed_ms;
       one["waiting_ms"] = row.waiting_ms;
+      if (row.host_ms > 0) one["host_ms"] = row.host_ms;
       one["memory_gib"] = row.memory_gib;
     }
     json["rows"].push_back(one);

@@ -25,7 +25,8 @@ struct ProjectOptions {
   std::string svg;
   bool json = false;
   bool validate = false, fit = false;
-  std::string precision = "fp32";  // of project resnet50
+  std::string framework = "lockstep";  // whose host issues the work: lockstep or tensorflow
+  std::string precision = "fp32";      // of project resnet50
   bool inference = false;
   int ranks = 0;           // of project all-reduce; 0: all GPUs
   std::int64_t bytes = 0;  // of one rank's input
@@ -38,6 +39,7 @@ struct ProjectedRow {
   double step_ms = 0, samples_per_second = 0;
   double efficiency = 0;  // samples a second and GPU, relative to the first row
   double compute_ms = 0, communication_ms = 0, exposed_ms = 0, waiting_ms = 0;
+  double host_ms = 0;  // of --framework tensorflow: spent by the host with the GPUs idle, and dispatching
   double memory_gib = 0;
   std::string limit;  // what takes most of the step's time, or why it does not fit
   bool fits = true;

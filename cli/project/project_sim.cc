@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <optional>
+#include <stdexcept>
 
 #include "cli/command.h"
 #include "cli/project/allowed_algorithms.h"
 #include "cli/project/recorded_step.h"
+#include "simulator/clock/framework_host.h"
 
 namespace lockstep::cli {
 
@@ -18,6 +21,8 @@ namespace {
 void check_use_of_options(const ProjectOptions& options) {
   if (options.workload != "resnet50" && (options.inference || options.precision != "fp32"))
     throw UsageError("--precision and --inference are of project resnet50; the other workloads train in fp32. Fix: leave them out");
+  if (options.framework != "lockstep" && (options.workload == "resnet50" || options.workload == "all-reduce"))
+    throw UsageError("--framework is of project mnist, reuters and cats-vs-dogs, whose operations were counted. Fix: leave it out");
   if (options.workload != "all-reduce") {
     if (options.ranks > 0 || options.bytes > 0)
       throw UsageError("--ranks and --bytes are of project all-reduce. Fix: lockstep project all-reduce --bytes 1048576");
@@ -68,6 +73,24 @@ ProjectedRow row_of(const clock::Recording::Outcome& outcome, ProjectedRow row) 
   return row;
 }
 
+// The host of the framework issues what the GPUs do; empty: this engine's, which is in the recording.
+std::optional<clock::HostTime> framework_host(const ProjectOptions& options, const clock::Machine& machine, int replicas) {
+  if (options.framework == "lockstep") return std::nullopt;
+  try {
+    return clock::host_time(clock::tensorflow_host(), options.workload, replicas, machine);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(std::string("--framework ") + options.framework + ": " + error.what() + ". Fix: another machine, or \"like\" one");
+  }
+}
+
+void add_host(const clock::HostTime& host, ProjectedRow& row) {
+  const double gpus_us = row.step_ms * 1e3, step_us = host.step_us(gpus_us);
+  row.samples_per_second *= gpus_us / step_us;
+  row.step_ms = step_us * 1e-3;
+  row.host_ms = (host.fixed_us + host.dispatch_us) * 1e-3;
+  if (step_us > 2 * gpus_us) row.limit = "the host";
+}
+
 std::vector<std::int64_t> shares_of(const clock::Machine& machine, int parts) {
   const auto mib = static_cast<std::int64_t>(machine.memory_bytes >> 20);
   return std::vector<std::int64_t>(static_cast<std::size_t>(parts), mib / parts);
@@ -76,6 +99,7 @@ std::vector<std::int64_t> shares_of(const clock::Machine& machine, int parts) {
 std::string title_of(const ProjectOptions& options, const Workload& workload, const clock::Machine& machine) {
   std::string title = fmt::format("{} on {} ({})", workload.describe, machine.name, machine.describe);
   title += options.global_batch > 0 ? fmt::format("\nstrong scaling, global batch {}", options.global_batch) : "\nweak scaling";
+  if (options.framework == "tensorflow") title += ", issued by TensorFlow's host";
   if (!options.algorithm.empty()) title += ", " + options.algorithm + " all-reduce";
   if (options.step.bucket_mib > 0) title += fmt::format(", buckets of {} MiB", options.step.bucket_mib);
   if (options.step.overlap == "off") title += ", no overlap";
@@ -112,6 +136,7 @@ int project(const ProjectOptions& options) {
         fmt::format("{} has one GPU, so its step has no all-reduce to record. Fix: choose a machine with several GPUs for several nodes",
                     machine.name));
 
+  const auto host = framework_host(options, machine, per_node);
   Projection projection;
   projection.title = title_of(options, workload, machine);
   std::map<std::int64_t, RecordedStep> steps;  // by batch of a replica
@@ -139,6 +164,7 @@ int project(const ProjectOptions& options) {
     }
     row.memory_gib = step.memory_gib;
     row = row_of(step.recording->play(machine, plan_of(options, n, per_node)), row);
+    if (host) add_host(*host, row);
     if (options.global_batch > 0) row.samples_per_second = static_cast<double>(options.global_batch) / (row.step_ms * 1e-3);
     if (first_rate == 0) first_rate = row.samples_per_second / row.gpus;
     row.efficiency = row.samples_per_second / row.gpus / first_rate;

@@ -44,6 +44,34 @@ std::string mean_and_worst(const MeanAndWorst& errors) {
                           : fmt::format("{:>7.1f} % {:>7.1f} %", 100 * errors.average(), 100 * errors.worst);
 }
 
+// Groups of one family (what their names have before the comma) share a shape, and their colours differ.
+struct Marker {
+  std::size_t colour = 0, shape = 0;
+
+  std::string at(double x, double y, double size, const std::string& attributes, const std::string& title) const {
+    static constexpr std::array<const char*, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                            "#e69f00", "#56b4e9", "#8a6d3b", "#444444"};
+    // In units of the size: a circle, a square, a triangle, a diamond, a triangle on its point, and a cross.
+    static constexpr std::array<const char*, 6> kShapes = {
+        "M-1 0A1 1 0 1 0 1 0A1 1 0 1 0-1 0Z", "M-.9-.9H.9V.9H-.9Z",  "M0-1.2L1.1.8H-1.1Z",
+        "M0-1.3L1.3 0L0 1.3L-1.3 0Z",         "M0 1.2L1.1-.8H-1.1Z", "M-.4-1.2H.4V-.4H1.2V.4H.4V1.2H-.4V.4H-1.2V-.4H-.4Z"};
+    return fmt::format("<path transform='translate({:.1f} {:.1f}) scale({})' d='{}' fill='{}'{}>{}</path>", x, y, size,
+                       kShapes[shape % kShapes.size()], kColours[colour % kColours.size()], attributes, title);
+  }
+};
+
+std::vector<Marker> markers_of(const std::vector<std::string>& groups) {
+  std::vector<std::string> families;
+  std::vector<Marker> markers;
+  for (const std::string& group : groups) {
+    const std::string family = group.substr(0, group.find(','));
+    const auto found = std::find(families.begin(), families.end(), family);
+    markers.push_back({markers.size(), static_cast<std::size_t>(found - families.begin())});
+    if (found == families.end()) families.push_back(family);
+  }
+  return markers;
+}
+
 }  // namespace
 
 std::optional<double> ValidatedRow::held_out_error() const {
@@ -117,7 +145,6 @@ std::string json_of(const Validation& validation) {
 
 std::string svg_of(const Validation& validation) {
   constexpr double kSize = 560, kLeft = 70, kTop = 40, kLegend = 290;
-  constexpr std::array<const char*, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#444444"};
   double least = 1e300, most = 0;
   for (const ValidatedRow& row : validation.rows) {
     least = std::min({least, row.published, row.model});
@@ -141,19 +168,18 @@ std::string svg_of(const Validation& validation) {
     body +=
         fmt::format("<path d='M{:.1f} {:.1f} L{:.1f} {:.1f}' class='{}'/>", x(std::max(low, low / factor)), y(std::max(low, low * factor)),
                     x(std::min(high, high / factor)), y(std::min(high, high * factor)), factor == 1 ? "same" : "near");
-  std::size_t number = 0;
-  for (const std::string& group : groups_of(validation)) {
-    const std::string colour = kColours[number % kColours.size()];
+  const std::vector<std::string> groups = groups_of(validation);
+  const std::vector<Marker> markers = markers_of(groups);
+  for (std::size_t number = 0; number < groups.size(); ++number) {
+    const std::string& group = groups[number];
+    const Marker& marker = markers[number];
     const double line = kTop + 12 + 20 * static_cast<double>(number);
-    body += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='4' fill='{}'/><text x='{:.1f}' y='{:.1f}'>{}</text>", kSize + 10, line, colour,
-                        kSize + 20, line + 4, group);
+    body += marker.at(kSize + 10, line, 4.5, "", "") + fmt::format("<text x='{:.1f}' y='{:.1f}'>{}</text>", kSize + 20, line + 4, group);
     for (const ValidatedRow& row : validation.rows) {
       if (row.group != group) continue;
-      body += fmt::format(
-          "<circle cx='{:.1f}' cy='{:.1f}' r='3' fill='{}' fill-opacity='0.6'><title>{}, {}: {:g} {}, model {:g}</title></circle>",
-          x(row.published), y(row.model), colour, group, row.name, row.published, row.unit, row.model);
+      body += marker.at(x(row.published), y(row.model), 3.5, " fill-opacity='0.7'",
+                        fmt::format("<title>{}, {}: {:g} {}, model {:g}</title>", group, row.name, row.published, row.unit, row.model));
     }
-    ++number;
   }
   return fmt::format(
       "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {} {}' font-family='system-ui, sans-serif' font-size='12'>"

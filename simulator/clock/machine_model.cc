@@ -215,6 +215,7 @@ Machine parse(const Json& file, const std::string& name) {
   machine.block_outputs = read.number("gpu.efficiency.convolution.block_outputs", 0);
   machine.launch_us = read.number("host.launch_us");
   machine.call_us = read.number("host.call_us");
+  machine.host_speed = read.number("host.speed", 0);
   machine.host_copy_gb_s = read.positive("host.copy_gb_s");
   machine.host_copies_gb_s = read.number("host.all_copies_gb_s", 0);
   machine.host_link = read_link(read, "links.host");

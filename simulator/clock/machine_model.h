@@ -80,6 +80,7 @@ struct Machine {
       0;  // numbers that a block of a convolution's kernel computes: few blocks do not fill the last wave; 0: it is always full
   double launch_us = 0;                                  // of the host, for a kernel or a copy
   double call_us = 0;                                    // of the host, for what launches nothing: events
+  double host_speed = 0;                                 // of the host in framework_host.h; 0: not known
   double host_copy_gb_s = 0;                             // of a host thread
   double host_copies_gb_s = 0;                           // of all of a node's together; 0: as many as there are
   Link host_link, peer_link, network;                    // network: of a node, all its adapters

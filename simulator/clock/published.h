@@ -10,7 +10,9 @@ namespace lockstep::clock {
 
 struct Published {
   std::string name, source;
-  std::string measure;  // bus_gb_s and us: of an all-reduce; step_ms and training_ratio: of a workload
+  std::string measure;  // bus_gb_s and us: of an all-reduce. Of TensorFlow: step_ms; and seconds on 2 GPUs to seconds on 1:
+                        // training_ratio with the same batch a replica, same_batch_ratio with the same batch of all, so half on each,
+                        // same_steps_ratio of as many steps with the same batch a replica
   std::string machine, workload, algorithm;
   double published = 0;
   bool fitted = false;  // a figure of the machine was chosen to match it; the others are held out

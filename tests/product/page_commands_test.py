@@ -41,7 +41,7 @@ OTHER_TESTS = {  # command: the test that runs it
 OTHER_MACHINES = {  # command: what it takes
     r"LOCKSTEP_PRESET=cuda": "a GPU; product.same_kernels_in_sim_and_cuda looks at what was built for it",
     r"^(nsys|compute-sanitizer)\b": "a GPU",
-    r"lockstep bench --peers\b": "some 4 GB of other frameworks",
+    r"lockstep bench --(peers|host-costs)\b": "some 4 GB of other frameworks",
     r" \.\.\. |--seed n$": "an argument in place of the dots",
 }
 PLACEHOLDER = re.compile(r"NAME|NN-|\.\.\.|/x$|lessons/work")

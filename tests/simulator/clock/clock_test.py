@@ -5,6 +5,7 @@
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -107,7 +108,8 @@ def validate(lockstep):
     with tempfile.TemporaryDirectory() as folder:
         picture = os.path.join(folder, "validation.svg")
         answer = json.loads(run(lockstep, "project", "--validate", "--json", "--svg", picture))
-        points = open(picture).read().count("<title>")
+        drawn = open(picture).read()
+    points = drawn.count("<title>")
     rows, groups = answer["rows"], {group["group"]: group for group in answer["groups"]}
     assert answer["holds"] and all(bound["holds"] for bound in answer["bounds"])
     nccl = [row for row in rows if "ranks" in row["group"]]
@@ -126,12 +128,61 @@ def validate(lockstep):
         assert "held_out_error" in row or row["fitted"], row
         if row["group"] == "other all-reduces":
             assert abs(row["error"]) < (0.05 if row["fitted"] else 0.6), row
+    in_legend = re.findall(r"scale\(4\.5\)' d='([^']+)' fill='([^']+)'></path><text[^>]*>([^<]+)<", drawn)
+    assert [name for _, _, name in in_legend] == list(groups), in_legend
+    assert len({(shape, colour) for shape, colour, _ in in_legend}) == len(groups), in_legend
+    host = [row for row in rows if row["group"] == "TensorFlow, tiny layers on CPUs"]
+    assert len(host) == 30 and sum(row["fitted"] for row in host) == 24
+    tensorflow = {row["name"]: row for row in rows if row["group"] == "TensorFlow, published steps"}
+    assert len(tensorflow) == 3 and all("held_out_error" in row and not row["fitted"] for row in tensorflow.values())
+    slower = [row["model"] for row in tensorflow.values() if row["unit"] == "times"]
+    assert len(slower) == 2 and min(slower) > 1, "two GPUs are not slower than one, as they were"
     for name, group in groups.items():
         for kind in ("fitted", "held_out"):
             if kind in group:
                 assert 0 <= group[kind]["mean"] <= group[kind]["worst"], name
     table = run(lockstep, "project", "--validate")
     assert "at most 10 %" in table and "EXCEEDS" not in table
+
+
+def framework(lockstep):
+    """TensorFlow's host: two GPUs take longer for the same small batch than one, which this engine's host does not say of them; large steps are the
+    GPUs'; nothing changes without the option; and what was not counted or is not known is refused."""
+    def step(workload, machine, gpus, batch, *words):
+        row, = project(lockstep, workload, "--machine", machine, "--nodes", "1", "--gpus", str(gpus), "--batch-per-replica", str(batch), *words)
+        return row
+    tensorflow = ("--framework", "tensorflow")
+    for machine in ("4xt4", "a100x8", "h100x8"):
+        times = [step("mnist", machine, gpus, 64 // gpus, *tensorflow)["step_ms"] for gpus in (1, 2, 4)]
+        own = [step("mnist", machine, gpus, 64 // gpus)["step_ms"] for gpus in (1, 2, 4)]
+        print(f"MNIST on {machine}, 64 samples on 1, 2, 4 GPUs: TensorFlow " + ", ".join(f"{ms:.2f}" for ms in times) + " ms, here "
+              + ", ".join(f"{ms:.2f}" for ms in own))
+        assert times[0] * 1.3 < times[1] < times[2], times
+        assert times[1] / times[0] > own[1] / own[0]
+    plain, issued = step("cats-vs-dogs", "4xt4", 1, 64), step("cats-vs-dogs", "4xt4", 1, 64, *tensorflow)
+    assert "host_ms" not in plain and issued["host_ms"] > 1
+    assert plain["step_ms"] < issued["step_ms"] < plain["step_ms"] + issued["host_ms"], (plain, issued)
+    assert issued["compute_ms"] == plain["compute_ms"]
+    small = step("mnist", "4xt4", 2, 32, *tensorflow)
+    assert small["limit"] == "the host" and abs(small["samples_per_second"] * small["step_ms"] / 1000 - 64) < 1e-6
+    assert step("mnist", "4xt4", 2, 32, "--framework", "lockstep") == step("mnist", "4xt4", 2, 32)
+    assert "TensorFlow" in run(lockstep, "project", "mnist", "--machine", "4xt4", "--nodes", "1", *tensorflow).splitlines()[1]
+
+    def refused(*words):
+        result = subprocess.run([lockstep, "project", *words], capture_output=True, text=True, timeout=60)
+        assert result.returncode == 2 and result.stderr.count("\n") == 1 and not result.stdout, (words, result)
+        return result.stderr
+    assert "counted" in refused("resnet50", "--machine", "a100x8", *tensorflow)
+    assert "counted" in refused("all-reduce", "--machine", "a100x8", "--bytes", "8", *tensorflow)
+    refused("mnist", "--machine", "4xt4", "--framework", "jax")
+    with tempfile.TemporaryDirectory() as folder:
+        mine = os.path.join(folder, "mine.json")
+        with open(mine, "w") as file:
+            file.write('{"like": "4xt4", "host": {"speed": null}}')
+        assert "host.speed" in refused("mnist", "--machine", mine, "--nodes", "1", *tensorflow)
+        with open(mine, "w") as file:
+            file.write('{"like": "4xt4", "host": {"speed": -1}}')
+        assert "negative" in refused("mnist", "--machine", mine, "--nodes", "1", *tensorflow)
 
 
 def fit(lockstep):
