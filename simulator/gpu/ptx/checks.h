@@ -121,7 +121,7 @@ class Checks {
   bool before(const GlobalAccess& access) const;
   Allocation& allocation_of(const Block& block, const std::byte* place);
   void check_written(const Warp& warp, const Use& use);
-  std::uint64_t address_of(const Block& block, const std::byte* place) const;
+  static std::uint64_t address_of(const Block& block, const std::byte* place);
   std::string thread_name(std::uint32_t thread) const;
   std::string party_text(Party party, bool wrote) const;
   [[noreturn]] void shared_race(const Warp& warp, const Use& use, Party now, const SharedAccess& other, bool other_wrote) const;

@@ -67,7 +67,7 @@ void Checks::global_race(const Warp& warp, const Use& use, Party now, const Glob
               Failure::check};
 }
 
-std::uint64_t Checks::address_of(const Block& block, const std::byte* place) const {
+std::uint64_t Checks::address_of(const Block& block, const std::byte* place) {
   for (const Region& region : block.regions) {
     if (place >= region.data && static_cast<std::uint64_t>(place - region.data) < region.bytes)
       return region.address + static_cast<std::uint64_t>(place - region.data);
