@@ -3,6 +3,7 @@
 //   // mistake: what the virtual GPU or the program must say, where {line} stands for "line" and the number of
 //   the line that ends in "// planted"
 //   // machine: the modelled machine, where it is not t4
+//   // arch: the architecture of its PTX, where it is not 75
 //   // link: further arguments for nvcc
 //   // check: the checks that find the mistake, where it needs any
 //   // counts: what --counts prints

@@ -19,7 +19,7 @@ def settings(source):
     lines = source.read_text().splitlines()
     found = {}
     for line in lines:
-        entry = re.match(r'// (mistake|machine|link|prints|mpi|check|counts): (.*)', line)
+        entry = re.match(r'// (mistake|machine|arch|link|prints|mpi|check|counts): (.*)', line)
         if not entry:
             break
         found[entry[1]] = entry[2]
@@ -40,7 +40,8 @@ def run(lockstep, source, folder, nvcc):
         for ask, option in (('incdirs', '-I'), ('libdirs', '-L'), ('libs', '-l')):
             told = subprocess.run(['mpicxx', f'--showme:{ask}'], check=True, capture_output=True, text=True).stdout
             options += [option + word for word in told.split()]
-    compiled = subprocess.run([nvcc, '-cudart', 'shared', '-gencode', 'arch=compute_75,code=compute_75', '-lineinfo', '-std=c++17',
+    arch = 'compute_' + wanted.get('arch', '75')
+    compiled = subprocess.run([nvcc, '-cudart', 'shared', '-gencode', f'arch={arch},code={arch}', '-lineinfo', '-std=c++17',
                                f'-I{HERE.parent.parent}', str(source), '-o', str(program), *options],
                               capture_output=True, text=True)
     if compiled.returncode:

@@ -263,13 +263,7 @@ void CheckMode::before_run(Node& node, const std::vector<Touch>& touches) {
       if (touch.bytes > 0) check_live(touch);
     }
   }
-  if (checks().race) {
-    for (const bool writes : {false, true}) {
-      for (const Touch& touch : touches) {
-        if (touch.bytes > 0 && touch.write == writes) check_order(node, touch);
-      }
-    }
-  }
+  if (checks().race) check_order(node, touches);
   if (!checks().memory) return;
   const auto on_device = [&](const Touch& touch) {
     const auto* const block = holder(live_, number(touch.begin));
@@ -350,11 +344,6 @@ void CheckMode::after_run(Node& node) {
       if (part.write) std::memcpy(guarded.original + part.offset, guarded.memory.data() + part.offset, part.bytes);
     }
   }
-}
-
-void CheckMode::may_be_written(std::uintptr_t begin, std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  if (checks().memory) shadow_.set_written(begin, bytes);
 }
 
 void CheckMode::report(const std::string& text) {

@@ -69,7 +69,8 @@ class CheckMode : public Checker {
   void before_run(Node& node, const std::vector<Touch>& touches) override;
   void guard_views(Node& node) override;
   void after_run(Node& node) override;
-  void may_be_written(std::uintptr_t begin, std::size_t bytes) override;
+  std::vector<Touch> unwritten(std::uintptr_t begin, std::size_t bytes) const override;
+  void touched(Node& node, const std::vector<Touch>& touches) override;
   void watch_for_deadlock(Executor& executor) override;
 
   // "byte 12 of 400 bytes that cudaMalloc in main allocated on device 0", "... and cudaFree in main has freed", "no allocation".
@@ -94,6 +95,7 @@ class CheckMode : public Checker {
   void check_live(const Touch& touch) const;
   void check_written(const Node& node, const Touch& touch) const;
   void check_order(Node& node, const Touch& touch);
+  void check_order(Node& node, const std::vector<Touch>& touches);  // reads, then writes
   std::string race_text(const Access& access, bool writes, const Conflict& conflict) const;
   std::string race_fix(const Access& first, const Access& second) const;
   std::string place_of(const Issue& issue) const;

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "simulator/gpu/ptx/checks.h"
 #include "simulator/gpu/ptx/counts.h"
 #include "simulator/gpu/ptx/error.h"
 
@@ -22,6 +23,26 @@ class ReachablePtxMemory : public ptx::GlobalMemory {
   const Reach& reach_;
 };
 
+class WrittenOnDevice : public ptx::WrittenMemory {
+ public:
+  explicit WrittenOnDevice(const AccessChecks& checks) : checks_(checks) {}
+  std::vector<ptx::Bytes> unwritten(ptx::Bytes allocation) const override {
+    std::vector<ptx::Bytes> holes;
+    for (const Reach::Bytes& hole : checks_.unwritten(allocation.address, allocation.count)) holes.push_back({hole.address, hole.count});
+    return holes;
+  }
+
+ private:
+  const AccessChecks& checks_;
+};
+
+void say_touched(const AccessChecks& checks, ptx::Checks& checked) {
+  std::vector<Touch> touches;
+  for (const auto& [bytes, written] : checked.touched())
+    touches.push_back({reinterpret_cast<const void*>(bytes.address), bytes.count, written});
+  checks.touched(touches);
+}
+
 cudaError_t status_of(ptx::Failure failure) {
   switch (failure) {
     case ptx::Failure::illegal_address:
@@ -30,6 +51,8 @@ cudaError_t status_of(ptx::Failure failure) {
       return cudaErrorMisalignedAddress;
     case ptx::Failure::assertion:
       return cudaErrorAssert;
+    case ptx::Failure::check:
+      return cudaErrorIllegalState;
     case ptx::Failure::no_end:
       return cudaErrorLaunchTimeout;
     default:
@@ -69,9 +92,17 @@ void PtxKernel::run(const DeviceLaunch& launch, std::int64_t first, std::int64_t
   if (launch.reach != nullptr) made.memory = &memory.emplace(*launch.reach);
   ptx::Counts counted;
   if (counts_ != nullptr) made.counts = &counted;
+  std::optional<WrittenOnDevice> written;
+  std::optional<ptx::Checks> checks;
+  if (launch.checks != nullptr) {
+    if (launch.reach != nullptr) written.emplace(*launch.checks);
+    const ptx::Checks::Wanted wanted{launch.checks->races(), launch.checks->memory()};
+    made.checks = &checks.emplace(*module_, wanted, written ? &*written : nullptr);
+  }
   try {
     ptx::run_blocks(*module_, code_, made, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
     if (counts_ != nullptr) counts_->add(counted);
+    if (written) say_touched(*launch.checks, *checks);
   } catch (const ptx::Error& error) {
     throw Fault{status_of(error.failure()), error.what()};
   }

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cstring>
 
+#include "simulator/gpu/ptx/checks.h"
 #include "simulator/gpu/ptx/float_rules.h"
 #include "simulator/gpu/ptx/memory.h"
 #include "simulator/gpu/ptx/narrowing.h"
@@ -55,6 +56,7 @@ void atomic(Warp& warp, const Instruction& instruction, Mask mask) {
     const int i = std::countr_zero(left);
     std::byte* place = located(warp, instruction.space, addresses[i], sizeof(T), i);
     const Space space = instruction.space == Space::generic ? space_of(addresses[i]) : instruction.space;
+    tell(warp, instruction, {Use::Kind::atomic, i, place, sizeof(T), nullptr});
     T old;
     std::memcpy(&old, place, sizeof(T));
     const T b = warp.lanes<T>(slots[1])[i];

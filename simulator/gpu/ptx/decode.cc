@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "simulator/gpu/ptx/control_flow.h"
 #include "simulator/gpu/ptx/frame_layout.h"
@@ -110,6 +111,7 @@ class Decoder {
     };
     if (opcode == "ld" && type) return name + width(0, type_name);
     if (opcode == "st" && type) return name + width(1, type_name);
+    if (opcode == "cp" && operands.size() == 4) return name + "/part";
     if (opcode == "cvt") {
       const std::string rest = name.substr(0, name.rfind('.'));
       return name + width(0, rest.substr(rest.rfind('.') + 1)) + width(1, type_name);
@@ -149,6 +151,9 @@ class Decoder {
       case Parameter::Role::address:
         address(operand);
         break;
+      case Parameter::Role::source:
+        source(operand);
+        break;
       case Parameter::Role::symbol:
         instruction_.offset = static_cast<std::int64_t>(layout_.variable(operand.index).offset) + operand.offset;
         break;
@@ -165,7 +170,8 @@ class Decoder {
 
   void values(const Parameter& parameter, const Operand& operand) {
     if (parameter.count == 1) {
-      code_.slots.push_back(value(parameter, operand, parameter.bytes));
+      const bool in_braces = parameter.in_braces && operand.kind == Kinds::vector && operand.parts.size() == 1;
+      code_.slots.push_back(value(parameter, in_braces ? operand.parts[0] : operand, parameter.bytes));
       return;
     }
     const bool pair = parameter.role == Parameter::Role::write && (parameter.beside_predicate || parameter.bytes == 0);
@@ -281,6 +287,17 @@ class Decoder {
     }
     if (space == Space::param && instruction_.operation->kind == Kind::store) refuse("writes to a parameter of the kernel");
     code_.slots.push_back(slot);
+  }
+
+  // A second address, of global memory: the base's place, the offset's halves, and whether the base has 32 bits.
+  void source(const Operand& operand) {
+    const Instruction first = instruction_;
+    instruction_.space = Space::global;
+    address(operand);
+    const Instruction second = std::exchange(instruction_, first);
+    code_.slots.push_back(static_cast<std::uint32_t>(second.offset));
+    code_.slots.push_back(static_cast<std::uint32_t>(second.offset >> 32));
+    code_.slots.push_back(second.narrow_address ? 1 : 0);
   }
 
   // Targets become places of instructions once all are known. Slots: target, meeting place.

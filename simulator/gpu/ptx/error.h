@@ -6,8 +6,8 @@
 
 namespace lockstep::ptx {
 
-// What CUDA's statuses tell apart.
-enum class Failure { other, illegal_address, misaligned_address, assertion, no_end };
+// What CUDA's statuses tell apart; `check`: found by check mode alone.
+enum class Failure { other, illegal_address, misaligned_address, assertion, no_end, check };
 
 // Its text is a sentence for a person: what is wrong, in which kernel, thread, instruction and line.
 class Error : public std::runtime_error {

@@ -48,12 +48,13 @@ enum class Control : std::uint8_t { none, branch, branch_table, call, finish, ex
 
 // What stands at one place of an instruction's operands.
 struct Parameter {
-  enum class Role : std::uint8_t { write, read, address, target, function, table, list, symbol };
+  enum class Role : std::uint8_t { write, read, address, source, target, function, table, list, symbol };
   Role role = Role::read;
   int bytes = 4;                  // of the register; 0: a predicate
   int count = 1;                  // registers in braces
   bool floating = false;          // which numbers may stand here
   bool optional = false;          // may be left out: then it is 0
+  bool in_braces = false;         // in braces though there is one
   bool beside_predicate = false;  // d|p: two places, of which the second is a predicate and may be left out
 };
 

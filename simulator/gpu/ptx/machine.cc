@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "simulator/gpu/ptx/checks.h"
 #include "simulator/gpu/ptx/counts.h"
 #include "simulator/gpu/ptx/error.h"
 #include "simulator/gpu/ptx/warp_runner.h"
@@ -24,7 +25,8 @@ std::string triple(std::uint64_t x, std::uint64_t y, std::uint64_t z) {
 
 class BlockRunner : public BlockBarriers {
  public:
-  BlockRunner(const Module& module, const Code& kernel, const Launch& launch) : module_(module), kernel_(kernel), budget_(launch.budget) {
+  BlockRunner(const Module& module, const Code& kernel, const Launch& launch)
+      : module_(module), kernel_(kernel), checks_(launch.checks), budget_(launch.budget) {
     block_.grid = launch.grid;
     block_.threads = launch.block;
     const std::uint64_t fixed = kernel.dynamic_shared || launch.shared_bytes > 0 ? kernel.dynamic_offset : kernel.static_shared_bytes;
@@ -46,7 +48,10 @@ class BlockRunner : public BlockBarriers {
       own(block_.parameters, block_.parameter_bytes);
     }
     const auto warps = static_cast<int>((launch.block.volume() + kLanes - 1) / kLanes);
-    for (int i = 0; i < warps; ++i) warps_.push_back(std::make_unique<WarpRunner>(module, kernel, block_, i, *this, launch.counts));
+    for (int i = 0; i < warps; ++i) {
+      warps_.push_back(std::make_unique<WarpRunner>(module, kernel, block_, i, *this, launch.counts));
+      warps_.back()->warp().checks = checks_;
+    }
   }
 
   void run(Dim index) {
@@ -54,6 +59,7 @@ class BlockRunner : public BlockBarriers {
     std::memset(block_.shared, 0xff, block_.shared_bytes);  // nothing is written yet: what is read is not a number
     barriers_ = {};
     alive_ = block_.threads.volume();
+    if (checks_ != nullptr) checks_->begin_block(block_);
     for (const auto& warp : warps_) warp->start(budget_ > 0 ? &budget_ : nullptr);
     while (alive_ > 0) {
       bool ran = false;
@@ -77,6 +83,7 @@ class BlockRunner : public BlockBarriers {
     Barrier& barrier = barriers_[id];
     barrier.wanted = warp.lanes<std::uint32_t>(slots[1])[first];
     barrier.arrived += static_cast<std::uint64_t>(std::popcount(lanes));
+    (mode == 1 ? barrier.arriving : barrier.waiting) |= std::uint32_t{1} << warp.index;
     if (mode >= 2) {
       const Mask bits = instruction.offset != 0 ? ~warp.predicate(slots[2]) : warp.predicate(slots[2]);
       barrier.ones += static_cast<std::uint32_t>(std::popcount(bits & lanes));
@@ -100,8 +107,9 @@ class BlockRunner : public BlockBarriers {
  private:
   struct Barrier {
     std::uint64_t arrived = 0;
-    std::uint64_t wanted = 0;  // threads; 0: all that are alive
-    std::uint32_t ones = 0;    // predicates that hold, of bar.red
+    std::uint64_t wanted = 0;                 // threads; 0: all that are alive
+    std::uint32_t ones = 0;                   // predicates that hold, of bar.red
+    std::uint32_t waiting = 0, arriving = 0;  // warps
   };
 
   void release(std::uint32_t id) {
@@ -113,6 +121,13 @@ class BlockRunner : public BlockBarriers {
         answer(*path.frame, path.frame->code->instructions[path.pc], path.arrived, barrier);
         path.state = Path::State::ready;
         ++path.pc;
+      }
+    }
+    if (checks_ != nullptr) {
+      if (barrier.arrived >= alive_ && barrier.arriving == 0) {
+        checks_->block_barrier();
+      } else {
+        checks_->part_barrier(barrier.waiting, barrier.arriving);
       }
     }
     barrier = {};
@@ -134,12 +149,9 @@ class BlockRunner : public BlockBarriers {
 
   std::string where(const Code& code, const Instruction& instruction, std::uint64_t thread) const {
     const Dim& size = block_.threads;
-    const Place& place = code.places[instruction.place];
-    std::string text = "Kernel '" + kernel_.name + "', block " + triple(block_.index.x, block_.index.y, block_.index.z) + ", thread " +
-                       triple(thread % size.x, thread / size.x % size.y, thread / size.x / size.y) + ", PTX line " +
-                       std::to_string(place.line) + " '" + place.opcode + "'";
-    if (place.location.line > 0) text += ", " + module_.file(place.location.file) + " line " + std::to_string(place.location.line);
-    return text;
+    return "Kernel '" + kernel_.name + "', block " + triple(block_.index.x, block_.index.y, block_.index.z) + ", thread " +
+           triple(thread % size.x, thread / size.x % size.y, thread / size.x / size.y) + ", " +
+           module_.describe(code.places[instruction.place]);
   }
 
   [[noreturn]] void fail(WarpRunner& warp, const Fault& fault) const {
@@ -162,6 +174,7 @@ class BlockRunner : public BlockBarriers {
 
   const Module& module_;
   const Code& kernel_;
+  Checks* checks_;
   std::uint64_t budget_;
   Block block_;
   std::vector<std::byte> shared_, parameters_;

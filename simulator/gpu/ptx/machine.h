@@ -26,6 +26,7 @@ struct Launch {
   std::uint64_t budget = 0;               // most warp instructions of one call of launch or run_blocks; 0: no end
   std::string* printed = nullptr;         // what printf prints; null: standard output
   Counts* counts = nullptr;               // null: nothing is counted
+  Checks* checks = nullptr;               // null: check mode is off; else blocks come in order, one at a time
 };
 
 // Runs the whole grid. Throws Error for a launch that no GPU takes and for what goes wrong in a thread: which kernel, block, thread and

@@ -1,5 +1,4 @@
-// Products of small matrices by a whole warp: wmma on 16 x 16 x 16 halves, summed in floats or halves, and mma of 16 x 8 x 16 halves or
-// bfloat16, summed in floats, whose registers lie as PTX documents it.
+// Products of small matrices by a whole warp: wmma on 16 x 16 x 16 halves, summed in floats or halves.
 //
 // How a fragment lies in registers is not documented for wmma, so it is chosen here: a lane holds 8 neighbouring elements of a row. Where a
 // fragment has room for twice as many (a and b) they are there twice, so a program that changes all elements changes both. A sum is made
@@ -8,7 +7,9 @@
 #include <bit>
 #include <cstring>
 
+#include "simulator/gpu/ptx/checks.h"
 #include "simulator/gpu/ptx/lanewise.h"
+#include "simulator/gpu/ptx/matrix.h"
 #include "simulator/gpu/ptx/memory.h"
 #include "simulator/gpu/ptx/narrowing.h"
 #include "simulator/gpu/ptx/operation_sets.h"
@@ -18,10 +19,6 @@ namespace lockstep::ptx {
 namespace {
 
 constexpr int kSide = 16, kElements = kSide * kSide, kOfLane = kElements / kLanes;
-
-void need_all_lanes(Mask mask) {
-  if (mask != kAllLanes) throw Fault{std::countr_zero(mask), "a matrix instruction without all 32 lanes of the warp"};
-}
 
 // Element e, row by row, of a fragment whose registers' places are in `slots`.
 template <typename T>
@@ -51,7 +48,9 @@ void load_matrix(Warp& warp, const Instruction& instruction, Mask mask) {
   constexpr int kCopies = kRegisters * 4 / (kOfLane * static_cast<int>(sizeof(T)));
   for (int e = 0; e < kElements; ++e) {
     T value;
-    std::memcpy(&value, place_of<T>(warp, instruction, instruction.slots[kRegisters], instruction.slots[kRegisters + 1], e), sizeof(T));
+    const std::byte* const place = place_of<T>(warp, instruction, instruction.slots[kRegisters], instruction.slots[kRegisters + 1], e);
+    tell(warp, instruction, {Use::Kind::read, e / kOfLane, place, sizeof(T), nullptr});
+    std::memcpy(&value, place, sizeof(T));
     for (int copy = 0; copy < kCopies; ++copy) element<T>(warp, instruction.slots, e, copy) = value;
   }
 }
@@ -62,13 +61,11 @@ void store_matrix(Warp& warp, const Instruction& instruction, Mask mask) {
   need_all_lanes(mask);
   for (int e = 0; e < kElements; ++e) {
     const T value = element<T>(warp, instruction.slots + 1, e);
-    std::memcpy(place_of<T>(warp, instruction, instruction.slots[0], instruction.slots[kRegisters + 1], e), &value, sizeof(T));
+    std::byte* const place = place_of<T>(warp, instruction, instruction.slots[0], instruction.slots[kRegisters + 1], e);
+    tell(warp, instruction, {Use::Kind::write, e / kOfLane, place, sizeof(T), reinterpret_cast<const std::byte*>(&value)});
+    std::memcpy(place, &value, sizeof(T));
   }
 }
-
-double as_double(float value) { return static_cast<double>(value); }
-double as_double(Bfloat value) { return static_cast<double>(widen(value)); }
-double as_double(Half value) { return static_cast<double>(widen(value)); }
 
 // Slots: d, a, b, c. The layouts of a and b were those of memory: in registers elements lie by row.
 template <typename D, typename C>
@@ -89,38 +86,6 @@ void multiply_matrices(Warp& warp, const Instruction& instruction, Mask mask) {
     }
   }
   for (int e = 0; e < kElements; ++e) element<D>(warp, d, e) = result[static_cast<std::size_t>(e)];
-}
-
-// mma.m16n8k16: lane 4 * g + t holds of a the rows g and g + 8 at columns 2 t, 2 t + 1 and 8 further, of b the same rows of column g, and
-// of c and d the rows g and g + 8 at columns 2 t and 2 t + 1 (PTX ISA, "Matrix fragments for mma.m16n8k16 with floating point type").
-// Slots: d, a, b, c.
-template <typename T>
-void multiply_m16n8k16(Warp& warp, const Instruction& instruction, Mask mask) {
-  need_all_lanes(mask);
-  const std::uint32_t *d = instruction.slots, *a = d + 4, *b = a + 4, *c = b + 2;
-  const auto pair = [&](const std::uint32_t* slots, int place, int lane, int half) {
-    return as_double(warp.lanes<T>(slots[place])[2 * lane + half]);
-  };
-  const auto left = [&](int row, int k) { return pair(a, row / 8 + k / 8 * 2, row % 8 * 4 + k % 8 / 2, k % 2); };
-  const auto right = [&](int k, int column) { return pair(b, k / 8, column * 4 + k % 8 / 2, k % 2); };
-  float result[4][kLanes];
-  for (int place = 0; place < 4; ++place) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const int row = lane / 4 + place / 2 * 8, column = lane % 4 * 2 + place % 2;
-      double sum = as_double(warp.lanes<float>(c[place])[lane]);
-      for (int k = 0; k < kSide; ++k) sum += left(row, k) * right(k, column);
-      result[place][lane] = static_cast<float>(sum);
-    }
-  }
-  for (int place = 0; place < 4; ++place) std::memcpy(warp.lanes<float>(d[place]), result[place], sizeof(result[place]));
-}
-
-Parameter registers(Parameter::Role role, int count, bool floating) {
-  Parameter parameter;
-  parameter.role = role;
-  parameter.count = count;
-  parameter.floating = floating;
-  return parameter;
 }
 
 template <typename T, int kRegisters>
@@ -160,22 +125,9 @@ void add_products(Table& table, const std::string& types) {
   }
 }
 
-template <typename T>
-void add_m16n8k16(Table& table, const std::string& type) {
-  Operation operation;
-  operation.name = "mma.sync.aligned.m16n8k16.row.col.f32." + type + "." + type + ".f32";
-  operation.kind = Kind::half;
-  operation.execute = &multiply_m16n8k16<T>;
-  operation.parameters = {registers(Parameter::Role::write, 4, true), registers(Parameter::Role::read, 4, false),
-                          registers(Parameter::Role::read, 2, false), registers(Parameter::Role::read, 4, true)};
-  table.add(std::move(operation));
-}
-
 }  // namespace
 
 void add_matrix_operations(Table& table) {
-  add_m16n8k16<Half>(table, "f16");
-  add_m16n8k16<Bfloat>(table, "bf16");
   add_transfers<Half, 8>(table, "a", false, "f16");
   add_transfers<Half, 8>(table, "b", false, "f16");
   add_transfers<Half, 4>(table, "c", false, "f16");

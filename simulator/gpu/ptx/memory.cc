@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "simulator/gpu/ptx/checks.h"
 #include "simulator/gpu/ptx/conversion_types.h"
 #include "simulator/gpu/ptx/lanewise.h"
 #include "simulator/gpu/ptx/operation_sets.h"
@@ -191,6 +192,22 @@ Register loaded(const std::byte* place) {
 
 using Pattern = Places::Pattern;
 
+std::byte* place_of(const Places& places, int lane, std::size_t bytes) {
+  if (places.pattern == Pattern::one) return places.at<Pattern::one>(lane, bytes);
+  return places.pattern == Pattern::row ? places.at<Pattern::row>(lane, bytes) : places.at<Pattern::any>(lane, bytes);
+}
+
+// For check mode; `value_of(lane)`: where the bytes are that a lane writes, and null for a read.
+template <typename F>
+void tell_all(const Warp& warp, const Instruction& instruction, const Places& places, std::size_t bytes, Mask mask, const F& value_of) {
+  for (Mask left = mask; left != 0; left &= left - 1) {
+    const int i = std::countr_zero(left);
+    const std::byte* const value = value_of(i);
+    const Use::Kind kind = value == nullptr ? Use::Kind::read : Use::Kind::write;
+    tell(warp, instruction, {kind, i, place_of(places, i, bytes), static_cast<unsigned>(bytes), value});
+  }
+}
+
 // Calls f(place of the lane, lane) for each lane of the mask.
 template <Pattern kPattern, typename F>
 void each_place(const Places& places, std::size_t bytes, Mask mask, const F& f) {
@@ -211,6 +228,7 @@ void load(Warp& warp, const Instruction& instruction, Mask mask) {
   const std::size_t bytes = sizeof(T) * static_cast<std::size_t>(count);
   Places places;
   locate(warp, instruction, instruction.slots[count], static_cast<unsigned>(bytes), mask, places);
+  if (warp.checks != nullptr) tell_all(warp, instruction, places, bytes, mask, [](int) -> const std::byte* { return nullptr; });
   for (int k = 0; k < count; ++k) {
     auto* result = warp.lanes<Register>(instruction.slots[k]);
     const std::size_t offset = sizeof(T) * static_cast<std::size_t>(k);
@@ -235,6 +253,13 @@ void store(Warp& warp, const Instruction& instruction, Mask mask) {
   const std::size_t bytes = sizeof(T) * static_cast<std::size_t>(count);
   Places places;
   locate(warp, instruction, instruction.slots[0], static_cast<unsigned>(bytes), mask, places);
+  if (warp.checks != nullptr) {
+    T values[4];
+    tell_all(warp, instruction, places, bytes, mask, [&](int i) {
+      for (int k = 0; k < count; ++k) values[k] = static_cast<T>(warp.lanes<Register>(instruction.slots[k + 1])[i]);
+      return reinterpret_cast<const std::byte*>(values);
+    });
+  }
   if (places.pattern == Pattern::row && mask == kAllLanes && count == 1 && sizeof(T) == sizeof(Register)) {
     std::memcpy(places.at<Pattern::row>(0, bytes), warp.lanes<Register>(instruction.slots[1]), sizeof(T) * kLanes);
     return;

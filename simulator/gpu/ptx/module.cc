@@ -108,6 +108,11 @@ std::vector<std::string> Module::kernels() const {
   return names;
 }
 
+std::string Module::describe(const Place& place) const {
+  const std::string text = "PTX line " + std::to_string(place.line) + " '" + place.opcode + "'";
+  return place.location.line > 0 ? text + ", " + file(place.location.file) + " line " + std::to_string(place.location.line) : text;
+}
+
 const std::string& Module::file(int number) const {
   static const std::string kNone;
   const auto found = files_.find(number);

@@ -23,7 +23,8 @@ class Module {
   const Code* kernel(const std::string& name) const;  // null where there is none
   std::vector<std::string> kernels() const;
   const Code& function(std::int64_t index) const { return functions_[static_cast<std::size_t>(index)]; }
-  const std::string& file(int number) const;  // of a source location; empty where it is not known
+  std::string describe(const Place& place) const;  // "PTX line 12 'ld.global.u32', sum.cu line 5"
+  const std::string& file(int number) const;       // of a source location; empty where it is not known
 
   struct Memory {
     std::byte* data = nullptr;

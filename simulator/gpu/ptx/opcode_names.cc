@@ -22,6 +22,7 @@ const std::vector<IgnoredModifier>& ignored_modifiers() {
     for (const std::string_view modifier : {"release", "wb", "wt"}) list.push_back({"st", modifier});
     for (const std::string_view modifier : {"acquire", "release", "acq_rel"}) list.push_back({"atom", modifier});
     list.push_back({"red", "release"});
+    for (const std::string_view modifier : {"L2::64B", "L2::128B", "L2::256B"}) list.push_back({"cp", modifier});
     for (const std::string_view opcode : {"bra", "call", "ret", "brx"}) list.push_back({opcode, "uni"});
     for (const std::string_view opcode : {"bar", "barrier"}) {
       for (const std::string_view modifier : {"cta", "aligned"}) list.push_back({opcode, modifier});

@@ -18,6 +18,8 @@ void add_memory_operations(Table& table);
 void add_atomic_operations(Table& table);
 void add_exchange_operations(Table& table);
 void add_matrix_operations(Table& table);
+void add_tile_operations(Table& table);
+void add_copy_operations(Table& table);
 void add_control_operations(Table& table);
 
 }  // namespace lockstep::ptx

@@ -2,6 +2,7 @@
 #include <bit>
 #include <stdexcept>
 
+#include "simulator/gpu/ptx/checks.h"
 #include "simulator/gpu/ptx/operation_sets.h"
 #include "simulator/gpu/ptx/warp.h"
 
@@ -27,6 +28,9 @@ const Operation* Table::find(const std::string& name) const {
 namespace {
 
 void nothing(Warp& /*warp*/, const Instruction& /*instruction*/, Mask /*mask*/) {}
+void fence(Warp& warp, const Instruction& instruction, Mask /*mask*/) {
+  if (warp.checks != nullptr) warp.checks->fence(warp, instruction);
+}
 void trap(Warp& /*warp*/, const Instruction& /*instruction*/, Mask mask) {
   throw Fault{std::countr_zero(mask), "the kernel ran into a trap"};
 }
@@ -73,8 +77,8 @@ void add_control_operations(Table& table) {
   add_control(table, "bar.red.or.pred", Control::block_barrier, {place(Role::write, 0), id, any_count, predicate}, Kind::barrier, &nothing,
               4);
   add_control(table, "bar.warp.sync", Control::warp_barrier, {place(Role::read)}, Kind::barrier, &nothing, 1);
-  // Accesses are done in the order of the program, so fences have nothing to do; prefetches have no cache to fill.
-  add_control(table, "fence", Control::none, {}, Kind::barrier);
+  // Accesses are done in the order of the program, so fences matter to check mode alone; prefetches have no cache to fill.
+  add_control(table, "fence", Control::none, {}, Kind::barrier, &fence);
   add_control(table, "nanosleep.u32", Control::none, {place(Role::read)});
   add_control(table, "prefetch", Control::none, {place(Role::address)});
 }
@@ -95,6 +99,8 @@ const Table& operations() {
     add_atomic_operations(all);
     add_exchange_operations(all);
     add_matrix_operations(all);
+    add_tile_operations(all);
+    add_copy_operations(all);
     add_control_operations(all);
     return all;
   }();

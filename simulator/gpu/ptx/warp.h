@@ -1,6 +1,7 @@
 // 32 lanes side by side: what an operation sees while it runs.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,9 @@
 #include "simulator/gpu/ptx/instruction.h"
 
 namespace lockstep::ptx {
+
+class Checks;
+struct Code;
 
 // Generic addresses: these bits say shared or local; everything else is an address of the host, which global and constant memory are.
 inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 60;
@@ -55,17 +59,31 @@ struct Block {
   std::string* printed = nullptr;
 };
 
+// What cp.async has read and not yet written: a thread sees it in shared memory when it has waited for the group of the copy.
+struct PendingCopy {
+  const Instruction* instruction = nullptr;
+  int lane = 0;
+  std::uint32_t group = 0;  // of its lane, counted from 0
+  std::byte* to = nullptr;
+  unsigned bytes = 0;
+  std::array<std::byte, 16> value{};
+};
+
 struct Warp {
   std::byte* registers = nullptr;  // of the function that runs
   Block* block = nullptr;
+  const Code* code = nullptr;     // the function
+  Checks* checks = nullptr;       // null: check mode is off
   std::byte* local = nullptr;     // of lane 0; the other lanes' follow
   std::uint64_t local_bytes = 0;  // of one lane
   std::uint64_t frame_local = 0;  // where the running function's local memory begins
   Mask carry = 0;                 // the condition code, by lane
   Mask member = 0;                // lanes that are threads of the block
   Mask exited = 0;
-  int index = 0;                   // in the block
-  std::uint64_t instructions = 0;  // so far, in this launch: %clock
+  int index = 0;  // in the block
+  std::vector<PendingCopy> copies;
+  std::array<std::uint32_t, kLanes> groups{};  // of copies that each lane has committed
+  std::uint64_t instructions = 0;              // so far, in this launch: %clock
 
   template <typename T>
   T* lanes(std::uint32_t slot) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "simulator/gpu/ptx/checks.h"
 #include "simulator/gpu/ptx/counts.h"
 #include "simulator/gpu/ptx/device_functions.h"
 
@@ -62,6 +63,7 @@ void WarpRunner::start(std::uint64_t* budget) {
   paths_.clear();
   warp_.exited = 0;
   warp_.carry = 0;
+  warp_.copies.clear();
   Path path;
   path.mask = warp_.member;
   path.frame = root_;
@@ -132,6 +134,7 @@ void WarpRunner::run_path(std::uint64_t most) {
     frame_ = path->frame;
     const Instruction* code = frame_->code->instructions.data();
     warp_.registers = frame_->registers;
+    warp_.code = frame_->code;
     warp_.frame_local = frame_->local;
     std::uint32_t pc = path->pc;
     const Mask mask = path->mask;
@@ -408,6 +411,14 @@ bool WarpRunner::pass_warp_barrier(Path& path, const Instruction& instruction, M
     path.state = Path::State::ready;
   }
   instruction.execute(warp_, instruction, together);
+  if (anywhere && warp_.checks != nullptr) {
+    for (Mask left = active; left != 0;) {  // lanes with other masks meet other lanes
+      const int lane = std::countr_zero(left);
+      const Mask group = (members[lane] & together) | Mask{1} << lane;
+      warp_.checks->warp_barrier(warp_.index, group);
+      left &= ~group;
+    }
+  }
   ++path.pc;
   return true;
 }

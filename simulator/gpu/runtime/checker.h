@@ -56,8 +56,10 @@ class Checker {
   virtual void before_run(Node& node, const std::vector<Touch>& touches) = 0;
   virtual void guard_views(Node& node) = 0;  // after addresses were resolved
   virtual void after_run(Node& node) = 0;
-  // Device code that is not given views has found this allocation. Which bytes it writes is not known: all of it counts as written.
-  virtual void may_be_written(std::uintptr_t begin, std::size_t bytes) = 0;
+  // Device code that is not given views: parts of an allocation that were never written, and, when it has run, what it touched. The second
+  // throws a Fault where another stream races with it.
+  virtual std::vector<Touch> unwritten(std::uintptr_t begin, std::size_t bytes) const = 0;
+  virtual void touched(Node& node, const std::vector<Touch>& touches) = 0;
 
   // On a thread of the executor, until the executor stops.
   virtual void watch_for_deadlock(Executor& executor) = 0;

@@ -23,6 +23,9 @@ struct Checks {
   explicit operator bool() const { return memory || race || deadlock; }
 };
 
+// Whether device code says what it touches; then its blocks run one after the other.
+inline bool watches_accesses(const Checks& checks) { return checks.memory || checks.race; }
+
 struct Config {
   clock::Machine machine;
   int workers = 1;

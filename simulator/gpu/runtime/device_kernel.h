@@ -33,11 +33,23 @@ class Reach {
   virtual std::optional<Bytes> find(std::uint64_t address, std::string& why) const = 0;
 };
 
+// Check mode, around device code that finds out while it runs what it touches.
+class AccessChecks {
+ public:
+  virtual ~AccessChecks() = default;
+  virtual bool races() const = 0;
+  virtual bool memory() const = 0;
+  virtual std::vector<Reach::Bytes> unwritten(std::uint64_t address, std::uint64_t bytes) const = 0;  // of one allocation; without `data`
+  // When all blocks are done: what they read and wrote. Throws a Fault: a race with another stream.
+  virtual void touched(const std::vector<Touch>& touches) const = 0;
+};
+
 struct DeviceLaunch {
   dim3 grid, block;
   std::size_t shared_bytes = 0;
   std::span<const std::byte> arguments;
-  const Reach* reach = nullptr;  // null: addresses are the host's, and were checked before the launch
+  const Reach* reach = nullptr;          // null: addresses are the host's, and were checked before the launch
+  const AccessChecks* checks = nullptr;  // null: check mode is off; else all blocks run in one call
 };
 
 class DeviceKernel {

@@ -62,7 +62,6 @@ class ReachOfDevice : public Reach {
       why = "which " + why;
       return std::nullopt;
     }
-    if (runtime().checker != nullptr && block->device != kHostDevice) runtime().checker->may_be_written(block->begin, block->bytes);
     return Bytes{block->begin, block->bytes, resolve(reinterpret_cast<std::byte*>(block->begin))};
   }
 
@@ -70,11 +69,33 @@ class ReachOfDevice : public Reach {
   int device_;
 };
 
-void run_device_code(const KernelCall& call, int device, int part, int parts) {
+class ChecksOfNode : public AccessChecks {
+ public:
+  ChecksOfNode(Checker& checker, Node& node) : checker_(checker), node_(node) {}
+  bool races() const override { return checker_.checks().race; }
+  bool memory() const override { return checker_.checks().memory; }
+  std::vector<Reach::Bytes> unwritten(std::uint64_t address, std::uint64_t bytes) const override {
+    std::vector<Reach::Bytes> holes;
+    for (const Touch& hole : checker_.unwritten(address, bytes)) holes.push_back({reinterpret_cast<std::uint64_t>(hole.begin), hole.bytes});
+    return holes;
+  }
+  void touched(const std::vector<Touch>& touches) const override { checker_.touched(node_, touches); }
+
+ private:
+  Checker& checker_;
+  Node& node_;
+};
+
+void run_device_code(Node& node, int part) {
+  const KernelCall& call = node.kernel;
+  const int parts = node.parts;
   const auto blocks = static_cast<std::int64_t>(call.grid.x) * call.grid.y * call.grid.z;
-  const ReachOfDevice reach(device);
+  const ReachOfDevice reach(node.stream->device);
   DeviceLaunch launch{call.grid, call.block, call.shared_bytes, {call.packed(), call.bytes()}};
   if (call.kernel == nullptr) launch.reach = &reach;  // views are checked and resolved already
+  std::optional<ChecksOfNode> checks;
+  if (runtime().checker != nullptr && watches_accesses(runtime().checker->checks()))
+    launch.checks = &checks.emplace(*runtime().checker, node);
   call.code->run(launch, blocks * part / parts, blocks * (part + 1) / parts);
 }
 
@@ -125,7 +146,7 @@ void compute_part(Node& node, int part) {
   }
   KernelCall& call = node.kernel;
   if (call.mode == KernelMode::faithful) return run_faithful(call, part, node.parts);
-  if (call.mode == KernelMode::ptx) return run_device_code(call, node.stream->device, part, node.parts);
+  if (call.mode == KernelMode::ptx) return run_device_code(node, part);
   set_block({static_cast<unsigned>(node.parts), 1, 1}, {1, 1, 1}, {static_cast<unsigned>(part), 0, 0});
   set_thread({0, 0, 0});
   kernel_context.threads = nullptr;

@@ -81,7 +81,7 @@ cudaError_t submit_call(Stream* stream, const cudaLaunchConfig_t& config, Node* 
       here.executor.put_back(node);
       return status;
     }
-    if (call.code->in_order()) most = 1;
+    if (call.code->in_order() || watches_accesses(here.config.check)) most = 1;
   }
   node->parts = static_cast<int>(std::min<std::int64_t>(most, blocks));
   return submit(stream, node);

@@ -86,6 +86,8 @@ TEST(PtxModule, SpellingsThatMeanTheSame) {
       loads("brx.idx.uni %r0, t;");
     else if (opcode == "bar" || opcode == "barrier")
       loads(start + ".sync 0;");
+    else if (opcode == "cp")
+      loads("cp.async.ca.shared.global." + std::string(ignored.modifier) + " [%r0], [%o], 16;");
     else if (opcode == "call")
       ++spellings;  // control_cases calls with it
     else

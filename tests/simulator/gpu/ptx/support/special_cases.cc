@@ -32,6 +32,8 @@ std::set<std::string> run_special_cases() {
   carry_cases(covered);
   control_cases(covered);
   matrix_cases(covered);
+  tile_cases(covered);
+  copy_cases(covered);
   return covered;
 }
 

@@ -21,6 +21,8 @@ void move_cases(Covered& covered);
 void carry_cases(Covered& covered);
 void control_cases(Covered& covered);
 void matrix_cases(Covered& covered);
+void tile_cases(Covered& covered);
+void copy_cases(Covered& covered);
 
 inline bool starts_with(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
 

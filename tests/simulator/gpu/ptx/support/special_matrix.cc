@@ -89,61 +89,10 @@ void run_case(const Case& one, std::mt19937& random, Covered& covered) {
   }
 }
 
-// One register of each lane as PTX's tables say it: a thread's group is lane / 4 and its place in the group lane % 4.
-template <typename T>
-void run_m16n8k16(const std::string& type, std::mt19937& random, Covered& covered) {
-  const std::string name = "mma.sync.aligned.m16n8k16.row.col.f32." + type + "." + type + ".f32";
-  covered.insert(name);
-  std::normal_distribution<float> normal;
-  double a[16][16], b[16][8];
-  float c[16][8];
-  std::vector<std::uint32_t> source(32 * 10), result(32 * 4);
-  const auto fill = [&](double& value) {
-    const T rounded = ptx::narrowed<T>(static_cast<double>(normal(random)));
-    value = static_cast<double>(ptx::widen(rounded));
-    return std::uint32_t{rounded.bits};
-  };
-  for (std::size_t lane = 0; lane < 32; ++lane) {
-    const std::size_t group = lane / 4, place = lane % 4;
-    std::uint32_t* const mine = source.data() + 10 * lane;
-    for (std::size_t i = 0; i < 8; ++i) {  // a0 ... a7: row and column
-      const std::size_t row = i < 2 || (i >= 4 && i < 6) ? group : group + 8, column = place * 2 + (i & 1U) + (i >= 4 ? 8 : 0);
-      mine[i / 2] |= fill(a[row][column]) << (16 * (i % 2));
-    }
-    for (std::size_t i = 0; i < 4; ++i) mine[4 + i / 2] |= fill(b[place * 2 + (i & 1U) + (i >= 2 ? 8 : 0)][group]) << (16 * (i % 2));
-    for (std::size_t i = 0; i < 4; ++i) {
-      float& value = c[i < 2 ? group : group + 8][place * 2 + (i & 1U)];
-      value = normal(random);
-      mine[6 + i] = std::bit_cast<std::uint32_t>(value);
-    }
-  }
-  std::string text =
-      ".visible .entry k(.param .u64 d, .param .u64 s)\n{\n.reg .b64 %o, %s, %t;\n.reg .b32 %r, %a<4>, %b<2>;\n.reg .f32 %f<4>, "
-      "%g<4>;\nld.param.u64 %o, [d];\nld.param.u64 %s, [s];\nmov.u32 %r, %tid.x;\nmul.wide.u32 %t, %r, 40;\nadd.s64 %s, %s, "
-      "%t;\nmul.wide.u32 %t, %r, 16;\nadd.s64 %o, %o, %t;\n";
-  for (int i = 0; i < 10; ++i) {
-    const std::string to = i < 4 ? "%a" + std::to_string(i) : i < 6 ? "%b" + std::to_string(i - 4) : "%f" + std::to_string(i - 6);
-    text += std::string("ld.global.") + (i < 6 ? "u32 " : "f32 ") + to + ", [%s+" + std::to_string(4 * i) + "];\n";
-  }
-  text += name + " " + list("g", 4) + ", " + list("a", 4) + ", " + list("b", 2) + ", " + list("f", 4) + ";\n";
-  for (int i = 0; i < 4; ++i) text += "st.global.f32 [%o+" + std::to_string(4 * i) + "], %g" + std::to_string(i) + ";\n";
-  run_text(text + "ret;\n}\n", {{1, 1, 1}, {32, 1, 1}}, result.data(), source.data());
-  for (std::size_t lane = 0; lane < 32; ++lane) {
-    for (std::size_t i = 0; i < 4; ++i) {
-      const std::size_t row = lane / 4 + (i < 2 ? 0 : 8), column = lane % 4 * 2 + (i & 1U);
-      double sum = static_cast<double>(c[row][column]);
-      for (std::size_t k = 0; k < 16; ++k) sum += a[row][k] * b[k][column];
-      ASSERT_EQ(std::bit_cast<float>(result[4 * lane + i]), static_cast<float>(sum)) << name << " at " << row << ", " << column;
-    }
-  }
-}
-
 }  // namespace
 
 void matrix_cases(Covered& covered) {
   std::mt19937 random(6);
-  run_m16n8k16<ptx::Half>("f16", random, covered);
-  run_m16n8k16<ptx::Bfloat>("bf16", random, covered);
   for (const std::string space : {"", ".global", ".shared"}) {
     for (const std::string c_type : {"f16", "f32"}) {
       for (const std::string d_type : {"f16", "f32"}) {
