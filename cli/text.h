@@ -1,4 +1,4 @@
-// Text in lines of a given width.
+// Text in lines of a given width, and without what surrounds it.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,15 @@
 #include <string>
 
 namespace lockstep::cli {
+
+inline constexpr std::size_t kColumns = 78;  // of a terminal of 80
+
+// Without blanks and line ends before and behind it.
+inline std::string trimmed(const std::string& text) {
+  constexpr char kBlank[] = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
 
 // The text's words in lines of at most `columns` characters, without a line break at the end.
 inline std::string wrapped(const std::string& text, std::size_t columns) {

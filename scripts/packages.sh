@@ -4,8 +4,8 @@
 # Names in Debian 12 and Ubuntu 22.04 (there, some are in `universe`) and newer.
 packages=(g++ cmake ninja-build ccache python3 ca-certificates libdnnl-dev libboost-context-dev libhdf5-dev libfmt-dev
   nlohmann-json3-dev libcli11-dev libcurl4-openssl-dev zlib1g-dev libjpeg-dev libgtest-dev libgmock-dev libbenchmark-dev)
-# Only for tests: mpirun starts programs of several workers, and a terminal shows what a user sees.
-test_packages=(openmpi-bin libopenmpi-dev procps tmux)
+# Only for tests: mpirun starts programs of several workers, a terminal shows what a user sees, and git lists the sources.
+test_packages=(openmpi-bin libopenmpi-dev procps tmux git)
 # For notebooks: Jupyter's protocol and clang's interpreter. Where a distribution lacks them, everything else works.
 notebook_packages=(libzmq3-dev libssl-dev python3-venv)
 # A test opens the trace page in a real browser. Ubuntu has it as a snap only, so there the test is skipped without one.

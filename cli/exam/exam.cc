@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-constexpr std::size_t kColumns = 78;
 constexpr int kRunSeconds = 300;  // a run takes seconds; on a machine with much else to do, more
 
 struct ExamOptions {

@@ -14,13 +14,6 @@
 namespace lockstep::cli {
 namespace {
 
-constexpr std::size_t kColumns = 78;
-
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 std::string as_comment(const std::string& text) {
   std::istringstream lines(wrapped(text, kColumns - 2));
   std::string all;

@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "cli/command.h"
+
 namespace lockstep::cli {
 namespace {
 
@@ -71,6 +73,8 @@ ExamGrade grade(const Exam& exam, const ExamPlan& plan, const ExamPage& page, co
   result.answers.push_back({"fault", fault, right_fault, right_fault ? "" : why_not(fault, page, kinds)});
   for (const ExamAnswer& answer : expected) {
     const std::string its = answered(answer.field);
+    if (answer.tolerance > 0 && !its.empty() && !number_in(its))
+      throw UsageError(fmt::format("{}: \"{}\" is not a number. Fix: write the number alone, as 2.5", answer.field, its));
     const bool right = is_right(answer, its);
     result.answers.push_back({answer.field, its, right, right ? "" : page.solution.at(answer.field)});
   }

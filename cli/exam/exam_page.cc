@@ -11,13 +11,6 @@ namespace lockstep::cli {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kColumns = 78;
-
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \n");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \n") - first + 1);
-}
-
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> sections_of(const std::string& markdown) {

@@ -25,7 +25,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Ending = LessonTrial::Ending;
 constexpr int kNotCompiled = 3;
-constexpr std::size_t kColumns = 78;
 
 struct LessonOptions {
   std::optional<int> number;

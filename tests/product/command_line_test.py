@@ -55,7 +55,7 @@ COMMANDS = {
         "--algorithm": [("rign", "did you mean ring?")], "--slow-gpu": [("x", "17:1.3")], "--svg": [("nowhere/a.svg", "there is no folder")],
         "--ranks": [("1", WHOLE), ("many", WHOLE)], "--bytes": [("0", WHOLE), ("1.5", WHOLE), ("-8", WHOLE)],
         "--precision": [("fp8", "is none of fp32, tf32, amp")], "--inference": None,
-        "--json": None, "--validate": None, "--fit": None}),
+        "--framework": [("pytorch", "is none of lockstep, tensorflow")], "--json": None, "--validate": None, "--fit": None}),
     "data": ([], {"--fetch": [("minst", "did you mean mnist?")]}),
     "devices": ([], {"--json": None}),
     "doctor": ([], {}),

@@ -253,6 +253,7 @@ def refusals(work):
             (good.replace("fault: ", "fault: local-metrik"), "did you mean local-metric?"),
             (good.replace("replica: ", "replicas: 1"), "is not a field of this form; did you mean replica?"),
             (good.replace("seed: ", "sead: "), 'the form has no line "seed: NUMBER"'),
+            (good.replace("loss: ", "loss: 2.2 nats"), "is not a number. Fix: write the number alone"),
             (good + "it is slow\n", "an answer is a line such as")]:
         (folder / "bad.txt").write_text(text)
         result = exam("--answer", folder / "bad.txt", folder=work)

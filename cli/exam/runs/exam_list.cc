@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 
 #include "cli/exam/runs/exam.h"
@@ -64,6 +65,6 @@ ExamPlan plan_of(const Exam& exam, std::uint64_t seed) {
   return plan;
 }
 
-std::string digits(double value) { return fmt::format("{:.4g}", value); }
+std::string digits(double value) { return std::abs(value) < 1e4 ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value); }
 
 }  // namespace lockstep::cli
