@@ -1,8 +1,6 @@
 // Given in lesson 7: a model of one layer with 784 pixels and 10 digits, trained by the functions of lessons 1 to 6.
 #pragma once
 
-#pragma once
-
 #include "lesson.h"
 #include "phases.h"
 
