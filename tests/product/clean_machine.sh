@@ -99,7 +99,7 @@ if [[ $only != test && $status == 0 ]]; then
 fi
 # In the same folder of the clean system, so that its compiler cache knows the sources.
 if [[ -z $only ]]; then
-  names() { inside './lockstep test -N' 2>/dev/null | sed -n 's/^ *Test *#[0-9]*: //p' | sort; }
+  names() { inside './lockstep test -N' 2>/dev/null | sed -n 's/^ *Test *#[0-9]*: //p' | sed 's/ *# GetParam.*//' | sort; }
   names >"$target.both.list"
   mv "$tree" "$tree.first"
   clone
