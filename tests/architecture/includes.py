@@ -20,8 +20,8 @@ NVIDIA = 'simulator/gpu/include'  # cuda_runtime.h, cudnn.h, nccl.h, ...
 TWINS = ('simulator/gpu/backend', 'engine/cuda/backend')  # <backend/*.h>, chosen by the build
 MADE = {'embedded_machines.h'}  # written while configuring
 # Packages that need not be installed where this runs.
-OPTIONAL = re.compile(r'^(clang/|llvm/|zmq\.h|mpi\.h|openssl/|oneapi/|hdf5\.h|fmt/|nlohmann/|CLI/|curl/|gtest/|gmock/|benchmark/|boost/|z(lib|std)\.h|jpeglib\.h'
-                      r'|lz4|cuda\.h|cuda_fp16\.h|cuda_bf16\.h|cudnn_ops\.h|cublas_v2\.h|driver_types\.h|cooperative_groups|mma\.h|nvrtc\.h)')
+OPTIONAL = re.compile(r'^(clang/|llvm/|zmq\.h|mpi\.h|openssl/|oneapi/|hdf5\.h|fmt/|nlohmann/|CLI/|curl/|gtest/|gmock/|benchmark/|boost/|z(lib|std)\.h|jpeglib\.h|lz4'
+                      r'|cuda\.h|cuda_runtime_api\.h|cuda_fp16\.h|cuda_bf16\.h|cudnn_ops\.h|cublas_v2\.h|driver_types\.h|cooperative_groups|mma\.h|nvrtc\.h)')
 
 # (who, may include of the project only, why). The first row that fits counts.
 DIRECTION = [
