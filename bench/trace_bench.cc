@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t k = 0; k < std::size(kLaps); ++k) {
       const std::size_t lap = (k + static_cast<std::size_t>(round)) % std::size(kLaps);  // each is first in turn
-      MirroredStep& step = *models[lap].impl()->step;
+      TrainingStep& step = *models[lap].impl()->step;
       const std::unique_ptr<Tracer> tracer = kLaps[lap].traced ? std::make_unique<Tracer>() : nullptr;
       if (tracer) tracer->set_inspected_steps(kLaps[lap].inspected);
       if (tracer) tracer->set_samples_to_keep(8);
@@ -136,6 +136,7 @@ int main(int argc, char** argv) {
                 ratio(times[lap].cpu, times[0].cpu, times[3].cpu), static_cast<unsigned long long>(loss),
                 static_cast<unsigned long long>(models[lap].checksums().front()));
   }
-  const double hook = hook_ns(models[0].impl()->step->replica(0).gpu().compute()), all = hook * static_cast<double>(spans) * 1e-6;
+  const double hook = hook_ns(dynamic_cast<MirroredStep&>(*models[0].impl()->step).replica(0).gpu().compute()),
+               all = hook * static_cast<double>(spans) * 1e-6;
   std::printf("off: %zu hooks a step at %.2f ns are %.5f ms, %.4f %% of it\n", spans, hook, all, 100 * all / median(times[0].wall));
 }

@@ -7,7 +7,6 @@
 #include "engine/io/place_json.h"
 #include "engine/io/weights_files.h"
 #include "engine/io/zip_writer.h"
-#include "engine/ops/elementwise.h"
 #include "engine/train/model_impl.h"
 #include "lockstep/model.h"
 
@@ -25,28 +24,16 @@ FileForm form_of(const std::string& path) {
   throw Error(path + ": the name of a model file ends in .keras, .h5 or .weights.h5");
 }
 
-// A variable's part of a flat slot.
-Tensor part_of(const Tensor& flat, const VariableLayout& layout, int variable) {
-  return Tensor(flat.f32() + layout.offset(variable), layout.specs()[static_cast<std::size_t>(variable)].shape);
-}
-
-OptimizerState optimizer_state(MirroredStep& step, const Graph& graph, const OptimizerImpl& optimizer) {
+OptimizerState optimizer_state(TrainingStep& step, const Graph& graph, const OptimizerImpl& optimizer) {
   OptimizerState state;
   state.iterations = step.iterations();
   if (optimizer.schedule().class_name.empty()) state.learning_rate = optimizer.learning_rate(state.iterations + 1);
   state.extra = optimizer.extra_state(state.iterations);
-  Replica& replica = step.replica(0);
-  const OpContext context = replica.compute_context();
-  const VariableLayout& layout = graph.layout();
-  for (std::size_t i = 0; i < layout.specs().size(); ++i) {
-    if (!layout.specs()[i].trainable) continue;
+  const std::vector<VariableSpec>& specs = graph.layout().specs();
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (!specs[i].trainable) continue;
     state.slots.emplace_back();
-    for (int k = 0; k < optimizer.slots(); ++k) {
-      Array values(layout.specs()[i].shape);
-      ops::download(context, part_of(replica.variables().slot(k), layout, static_cast<int>(i)), values.raw());
-      context.stream->synchronize();
-      state.slots.back().push_back(std::move(values));
-    }
+    for (int k = 0; k < optimizer.slots(); ++k) state.slots.back().push_back(step.read(static_cast<int>(i), {VariablePart::Kind::slot, k}));
   }
   return state;
 }
@@ -60,18 +47,13 @@ void require_slots(const std::string& path, const OptimizerState& state, const O
   }
 }
 
-void set_optimizer_state(const OptimizerState& state, MirroredStep& step, const Graph& graph, OptimizerImpl& optimizer) {
-  Replica& replica = step.replica(0);
-  const OpContext context = replica.compute_context();
-  const VariableLayout& layout = graph.layout();
+void set_optimizer_state(const OptimizerState& state, TrainingStep& step, const Graph& graph, OptimizerImpl& optimizer) {
+  const std::vector<VariableSpec>& specs = graph.layout().specs();
   std::size_t trainable = 0;
-  for (std::size_t i = 0; i < layout.specs().size(); ++i) {
-    if (!layout.specs()[i].trainable) continue;
-    for (int k = 0; k < optimizer.slots(); ++k) {
-      const Array& values = state.slots.at(trainable)[static_cast<std::size_t>(k)];
-      ops::upload(context, values.raw(), part_of(replica.variables().slot(k), layout, static_cast<int>(i)));
-      context.stream->synchronize();
-    }
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    if (!specs[i].trainable) continue;
+    for (int k = 0; k < optimizer.slots(); ++k)
+      step.write(static_cast<int>(i), state.slots.at(trainable)[static_cast<std::size_t>(k)], {VariablePart::Kind::slot, k});
     ++trainable;
   }
   step.variables_changed();

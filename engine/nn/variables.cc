@@ -85,7 +85,7 @@ Tensor VariableStore::variable(int index) const {
 
 Tensor VariableStore::gradient(int index) const {
   const VariableSpec& spec = layout_->specs().at(static_cast<std::size_t>(index));
-  if (!spec.trainable) throw Error(spec.name + " is not trained: it has no gradient");
+  if (!spec.trainable) throw Error(spec.name + " is not trained: it has no gradient and no slots");
   return {gradients_.data<float>() + layout_->offset(index), spec.shape};
 }
 
@@ -136,8 +136,14 @@ void VariableStore::initialize(std::uint64_t seed) {
   }
 }
 
-Array VariableStore::read(int index) const {
-  const Tensor from = variable(index);
+Tensor VariableStore::part(int index, VariablePart part) const {
+  if (part.kind == VariablePart::Kind::value) return variable(index);
+  const Tensor own = gradient(index);
+  return part.kind == VariablePart::Kind::gradient ? own : Tensor(slot(part.k).f32() + layout_->offset(index), own.shape());
+}
+
+Array VariableStore::read(int index, VariablePart which) const {
+  const Tensor from = part(index, which);
   Array values(from.shape());
   if (values.empty()) return values;
   ops::download(on(*gpu_), from, values.raw());
@@ -145,8 +151,8 @@ Array VariableStore::read(int index) const {
   return values;
 }
 
-void VariableStore::write(int index, const Array& values) {
-  const Tensor to = variable(index);
+void VariableStore::write(int index, const Array& values, VariablePart which) {
+  const Tensor to = part(index, which);
   if (values.shape() != to.shape() || values.dtype() != DType::float32)
     throw Error(layout_->specs()[static_cast<std::size_t>(index)].name + " holds floats of shape " + to.shape().str() + "; got shape " +
                 values.shape().str() + (values.dtype() == DType::float32 ? "" : " of integers"));

@@ -47,6 +47,13 @@ class VariableLayout {
   std::int64_t moving_elements_ = 0;
 };
 
+// A variable's value, its gradient, or what the optimizer keeps beside it (slot k): each has the variable's shape.
+struct VariablePart {
+  enum class Kind { value, gradient, slot };
+  Kind kind = Kind::value;
+  int k = 0;
+};
+
 // One replica's variables: weights, gradients, state, and the optimizer's slots, each flat.
 class VariableStore {
  public:
@@ -65,6 +72,7 @@ class VariableStore {
   void make_slots(int count);        // optimizer slots, zero-filled; calling again with the same count keeps them
   int slots() const { return static_cast<int>(lender().slots_.size()); }
   Tensor slot(int k) const;  // flat, as long as weights()
+  Tensor part(int index, VariablePart part) const;
   // Sums of the squares of a sparse variable's gradients, for optimizers that want them; undefined for other variables.
   void make_squares(bool yes);
   Tensor squares(int index) const;
@@ -74,8 +82,8 @@ class VariableStore {
   // First values of every variable, from (seed, variable's index) alone. Waits until they are there.
   void initialize(std::uint64_t seed);
   // Between host and device; both wait for the compute stream. The shape must be the variable's.
-  Array read(int index) const;
-  void write(int index, const Array& values);
+  Array read(int index, VariablePart part = {}) const;
+  void write(int index, const Array& values, VariablePart part = {});
 
  private:
   const VariableStore& lender() const { return lender_ != nullptr ? *lender_ : *this; }

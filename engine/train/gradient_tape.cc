@@ -23,7 +23,7 @@ double GradientTape::backward(const Array& y, std::int64_t global_batch_size) {
   return model_.impl()->step_for("GradientTape").backward(replica_, y, global_batch_size);
 }
 
-MirroredStep& Model::Impl::step_for(const char* what) const {
+TrainingStep& Model::Impl::step_for(const char* what) const {
   require_built(what);
   require_compiled(what);
   return *step;

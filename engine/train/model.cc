@@ -3,32 +3,13 @@
 
 #include <algorithm>
 
+#include "engine/distribute/replica/replica.h"
 #include "engine/distribute/strategy/strategy_impl.h"
 #include "engine/nn/functional.h"
 #include "engine/nn/summary.h"
-#include "engine/ops/elementwise.h"
 #include "engine/train/model_impl.h"
 
 namespace lockstep {
-namespace {
-
-std::vector<float> read_back(Replica& replica, const Tensor& tensor) {
-  std::vector<float> values(static_cast<std::size_t>(tensor.size()));
-  if (values.empty()) return values;
-  const OpContext context = replica.compute_context();
-  ops::download(context, tensor, values.data());
-  context.stream->synchronize();
-  return values;
-}
-
-void write(Replica& replica, const Tensor& tensor, const float* values) {
-  if (tensor.size() == 0) return;
-  const OpContext context = replica.compute_context();
-  ops::upload(context, values, tensor);
-  context.stream->synchronize();
-}
-
-}  // namespace
 
 // A GPU that never answers may still use what its streams and the trace hold: freeing that would wait for it without end.
 Model::Impl::~Impl() {
@@ -167,36 +148,30 @@ Trace Model::trace() const { return impl_->trace; }
 std::vector<NamedArray> Model::get_weights() const {
   impl_->require_built("get_weights");
   std::vector<NamedArray> weights;
-  Replica& replica = impl_->step->replica(0);
   const auto& specs = impl_->graph->layout().specs();
-  for (std::size_t i = 0; i < specs.size(); ++i)
-    weights.push_back({specs[i].name, Array(specs[i].shape, read_back(replica, replica.variables().variable(static_cast<int>(i))))});
+  for (std::size_t i = 0; i < specs.size(); ++i) weights.push_back({specs[i].name, impl_->step->read(static_cast<int>(i))});
   return weights;
 }
 
 std::vector<NamedArray> Model::get_gradients() const {
   impl_->require_built("get_gradients");
   std::vector<NamedArray> gradients;
-  Replica& replica = impl_->step->replica(0);
   const auto& specs = impl_->graph->layout().specs();
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    if (!specs[i].trainable) continue;
-    gradients.push_back({specs[i].name, Array(specs[i].shape, read_back(replica, replica.variables().gradient(static_cast<int>(i))))});
-  }
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (specs[i].trainable) gradients.push_back({specs[i].name, impl_->step->read(static_cast<int>(i), {VariablePart::Kind::gradient})});
   return gradients;
 }
 
 void Model::set_weights(const std::vector<NamedArray>& weights) {
   impl_->require_built("set_weights");
   const VariableLayout& layout = impl_->graph->layout();
-  Replica& first = impl_->step->replica(0);
   for (const NamedArray& weight : weights) {
     const int index = layout.find(weight.name);
     if (index < 0) throw Error("set_weights: the model has no variable \"" + weight.name + "\"");
     const VariableSpec& spec = layout.specs()[static_cast<std::size_t>(index)];
     if (spec.shape != weight.values.shape())
       throw Error("set_weights: \"" + weight.name + "\" has shape " + spec.shape.str() + ", not " + weight.values.shape().str());
-    write(first, first.variables().variable(index), weight.values.data<float>());
+    impl_->step->write(index, weight.values);
   }
   impl_->step->variables_changed();
   impl_->fresh = false;
@@ -213,12 +188,12 @@ void Model::Impl::rebuild_where_frozen() {
   }
   if (!changed) return;
   std::vector<Array> values;
-  for (std::size_t i = 0; i < graph->layout().specs().size(); ++i) values.push_back(step->replica(0).variables().read(static_cast<int>(i)));
+  for (std::size_t i = 0; i < graph->layout().specs().size(); ++i) values.push_back(step->read(static_cast<int>(i)));
   const Shape sample = graph->input();
   step.reset();
   graph.reset();
   make_step(sample);
-  for (std::size_t i = 0; i < values.size(); ++i) step->replica(0).variables().write(static_cast<int>(i), values[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) step->write(static_cast<int>(i), values[i]);
   step->variables_changed();
 }
 
@@ -241,16 +216,14 @@ void Model::Impl::make_step(const Shape& sample) {
   } else {
     graph = std::make_unique<Graph>(Graph::build(nodes, sample, true));
   }
-  step =
-      std::make_unique<MirroredStep>(*graph, strategy.impl()->logical_gpus(), strategy.impl()->cross_device_ops(), options, tracer.get());
+  step = strategy.impl()->make_step(*graph, options, tracer.get());
 }
 
 void Model::Impl::initialize_variables() {
   const VariableLayout& layout = graph->layout();
-  Replica& first = step->replica(0);
   for (std::size_t i = 0; i < layout.specs().size(); ++i) {
     const VariableSpec& spec = layout.specs()[i];
-    write(first, first.variables().variable(static_cast<int>(i)), spec.initializer.values(spec.shape, options.seed, i).data());
+    step->write(static_cast<int>(i), Array(spec.shape, spec.initializer.values(spec.shape, options.seed, i)));
   }
   step->variables_changed();
 }
@@ -274,7 +247,7 @@ void Model::Impl::require_compiled(const char* what) const {
 }
 
 Logs Model::Impl::logs(bool all_workers) const {
-  const MirroredStep::Totals totals = step->totals(all_workers);
+  const TrainingStep::Totals totals = step->totals(all_workers);
   const double samples = std::max<double>(1, static_cast<double>(totals.samples));
   Logs logs{{"loss", totals.sums.empty() ? 0 : totals.sums[0] / samples}};
   for (std::size_t i = 0; i < metrics.size(); ++i) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/distribute/step/mirrored_step.h"
+#include "engine/distribute/step/training_step.h"
 #include "engine/nn/graph.h"
 #include "lockstep/model.h"
 #include "lockstep/trace.h"
@@ -28,7 +28,7 @@ struct Model::Impl {
   std::unique_ptr<Tracer> tracer;      // while fit traces
   Trace trace;                         // the last one
   std::unique_ptr<Graph> graph;        // made by build
-  std::unique_ptr<MirroredStep> step;  // made by build; refers to graph and tracer, so it goes first
+  std::unique_ptr<TrainingStep> step;  // made by build; refers to graph and tracer, so it goes first
 
   ~Impl();
 
@@ -40,7 +40,7 @@ struct Model::Impl {
   void hand_over_training();  // tells the step about loss, optimizer and metrics
   void require_built(const char* what) const;
   void require_compiled(const char* what) const;
-  MirroredStep& step_for(const char* what) const;  // of a built and compiled model
+  TrainingStep& step_for(const char* what) const;  // of a built and compiled model
   void require_trainable(const char* what) const;  // of a built model
 
   // Means since the totals were last cleared, by Keras' names.

@@ -22,29 +22,7 @@ ReplicaReport ReplicaReport::since(const ReplicaReport& earlier) const {
 }
 
 std::vector<ReplicaReport> replica_reports(const Model& model) {
-  std::vector<ReplicaReport> reports;
-  if (!model.impl()->step) return reports;
-  MirroredStep& step = *model.impl()->step;
-  const std::vector<ReplicaTimes> times = step.times();
-  for (std::size_t r = 0; r < times.size(); ++r) {
-    LogicalGpu& gpu = step.replica(static_cast<int>(r)).gpu();
-    ReplicaReport report;
-    report.replica = step.first_replica() + static_cast<int>(r);
-    report.device = gpu.name();
-    report.steps = times[r].steps;
-    report.samples = times[r].samples;
-    report.loss_sum = times[r].loss_sum;
-    report.seconds = times[r].seconds;
-    report.replications = times[r].replications;
-    report.replicated_bytes = times[r].replicated_bytes;
-    report.summed_bytes = times[r].summed_bytes;
-    report.updates = times[r].updates;
-    report.memory_used = gpu.arena().used();
-    report.memory_peak = gpu.arena().peak();
-    report.memory_limit = gpu.arena().limit();
-    reports.push_back(std::move(report));
-  }
-  return reports;
+  return model.impl()->step ? model.impl()->step->reports() : std::vector<ReplicaReport>();
 }
 
 }  // namespace lockstep

@@ -8,7 +8,7 @@
 
 namespace lockstep {
 
-// `about` of MirroredStep with the rest added. Of the words only those are kept that the samples use.
+// `about` of the step with the rest added. Of the words only those are kept that the samples use.
 std::string describe_run(const std::string& about, const std::string& title, TraceClock clock, const std::vector<std::string>& class_names,
                          const std::vector<std::string>& words, const std::vector<std::string>& samples);
 

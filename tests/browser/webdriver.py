@@ -20,16 +20,12 @@ class Browser:
     """One window of 1280 x 800."""
 
     def __init__(self):
-        # Port 0: the driver takes a free one and says which.
-        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.base = None
-        for line in self.driver.stdout:
-            found = re.search(r"started successfully on port (\d+)", line)
-            if found:
-                self.base = f"http://127.0.0.1:{found.group(1)}"
+        for _ in range(5):  # the free port it takes may be another program's by the time it also listens on IPv6: then it ends
+            said = self.start_driver()
+            if self.base is not None:
                 break
-        if self.base is None:
-            raise RuntimeError("chromedriver did not start")
+        else:
+            raise RuntimeError("chromedriver did not start; it printed: " + said)
         arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars",
                      "--force-device-scale-factor=1", "--window-size=1280,800"]
         wanted = {"goog:loggingPrefs": {"browser": "ALL"}, "goog:chromeOptions": {"args": arguments}}
@@ -38,6 +34,19 @@ class Browser:
         self.command("Emulation.setDeviceMetricsOverride", width=1280, height=800, deviceScaleFactor=1, mobile=False)
         self.command("Network.enable")
         self.command("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=0, uploadThroughput=0)
+
+    def start_driver(self):
+        """Port 0: the driver takes a free one and prints which. Returns what it printed."""
+        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.base, said = None, ""
+        for line in self.driver.stdout:
+            said += line
+            found = re.search(r"started successfully on port (\d+)", line)
+            if found:
+                self.base = f"http://127.0.0.1:{found.group(1)}"
+                return said
+        self.driver.wait()
+        return said
 
     def call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()

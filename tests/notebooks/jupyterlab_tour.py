@@ -6,6 +6,7 @@
 
 Pictures go to FOLDER: the last one that each notebook shows, in four forms. Run by tests/notebooks/run.sh, with JupyterLab in its Python; 77: not here.
 """
+import contextlib
 import glob
 import html
 import os
@@ -48,7 +49,8 @@ class Lab:
         words = [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0", "--expose-app-in-browser",
                  f"--notebook-dir={folder}", f"--IdentityProvider.token={self.token}", f"--LabApp.user_settings_dir={os.path.join(folder, 'settings')}"]
         self.log = open(os.path.join(folder, "server.log"), "w+", encoding="utf8")
-        self.process = subprocess.Popen(words, stderr=self.log, text=True, cwd=folder)
+        # Not this program's own output: a test ends when no process holds that any more.
+        self.process = subprocess.Popen(words, stdout=self.log, stderr=self.log, text=True, cwd=folder)
         self.address = None
         for _ in range(1200):
             with open(self.log.name, encoding="utf8") as log:
@@ -60,6 +62,7 @@ class Lab:
                 break
             time.sleep(0.1)
         if self.address is None:
+            self.close()
             raise RuntimeError("JupyterLab did not start")
 
     def close(self):
@@ -219,9 +222,7 @@ os.environ.pop("LOCKSTEP_DATA", None)
 os.environ["LOCKSTEP_OFFLINE"] = "1"
 taken = []
 with tempfile.TemporaryDirectory() as place:
-    server = Lab(place)
-    window = webdriver.Browser()
-    try:
+    with contextlib.closing(Lab(place)) as server, contextlib.closing(webdriver.Browser()) as window:
         window.command("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
         for notebook in NOTEBOOKS:
             begin = time.monotonic()
@@ -232,9 +233,6 @@ with tempfile.TemporaryDirectory() as place:
             if notebook == "00-start-here":
                 make_a_typo(window, notebook)
             print(f"{notebook}: {time.monotonic() - begin:.0f} s", flush=True)
-    finally:
-        window.close()
-        server.close()
     if not RUN:
         print(export(place, "mnist"))
 print(f"{len(taken)} pictures of {len(NOTEBOOKS)} notebooks in {os.path.relpath(FOLDER)}")

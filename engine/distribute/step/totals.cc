@@ -11,12 +11,26 @@ namespace lockstep {
 int MirroredStep::replicas() const { return state_->replicas.size(); }
 Replica& MirroredStep::replica(int index) { return state_->replicas.all.at(static_cast<std::size_t>(index)).replica; }
 std::vector<ReplicaTimes> MirroredStep::times() const { return state_->replicas.phase_times.replicas(); }
-int MirroredStep::first_replica() const { return state_->replicas.place().first_replica; }
 void MirroredStep::set_tracer(Tracer* tracer) { state_->trace.set_tracer(tracer); }
 bool MirroredStep::one_copy() const { return state_->replicas.one_copy; }
 void MirroredStep::set_seed(std::uint64_t seed) { state_->options.seed = seed; }
 std::int64_t MirroredStep::iterations() const { return state_->batch.step - 1; }
 void MirroredStep::set_iterations(std::int64_t iterations) { state_->batch.step = iterations + 1; }
+
+Array MirroredStep::read(int variable, VariablePart part) { return replica(0).variables().read(variable, part); }
+void MirroredStep::write(int variable, const Array& values, VariablePart part) { replica(0).variables().write(variable, values, part); }
+
+std::vector<ReplicaReport> MirroredStep::reports() {
+  std::vector<ReplicaReport> reports;
+  for (StepReplica& replica : state_->replicas.all) {
+    const ReplicaTimes& times = state_->replicas.phase_times.replicas()[static_cast<std::size_t>(replica.index())];
+    const Arena& arena = replica.gpu().arena();
+    reports.push_back({state_->replicas.place().first_replica + replica.index(), replica.gpu().name(), times.steps, times.samples,
+                       times.loss_sum, times.seconds, times.replications, times.replicated_bytes, times.summed_bytes, times.updates,
+                       arena.used(), arena.peak(), arena.limit()});
+  }
+  return reports;
+}
 
 void MirroredStep::set_check_mirrored(bool yes) {
   if (yes) require_copies(state_->replicas);

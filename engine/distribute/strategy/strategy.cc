@@ -4,6 +4,7 @@
 #include <mutex>
 #include <set>
 
+#include "engine/distribute/step/mirrored_step.h"
 #include "engine/distribute/strategy/strategy_impl.h"
 #include "lockstep/error.h"
 
@@ -86,6 +87,10 @@ Strategy::Impl::Impl(std::string kind, std::vector<GpuId> ids, std::shared_ptr<C
   check_gpus(kind_, ids_);
   for (const GpuId& id : ids_) gpus_.push_back(std::make_unique<LogicalGpu>(id));
   cross_device_ops_->prepare(logical_gpus(), 0);
+}
+
+std::unique_ptr<TrainingStep> Strategy::Impl::make_step(const Graph& graph, const StepOptions& options, Tracer* tracer) {
+  return std::make_unique<MirroredStep>(graph, logical_gpus(), cross_device_ops_, options, tracer);
 }
 
 std::vector<LogicalGpu*> Strategy::Impl::logical_gpus() const {

@@ -9,6 +9,7 @@
 
 #include "engine/distribute/collectives/cross_device_ops.h"
 #include "engine/distribute/replica/replica_threads.h"
+#include "engine/distribute/step/training_step.h"
 #include "lockstep/strategy.h"
 #include "simulator/logical/logical_gpu.h"
 
@@ -19,7 +20,12 @@ struct Strategy::Impl {
   Impl(std::string kind, std::vector<GpuId> ids, const std::string& algorithm);
   // With an algorithm of its own, as several workers have it.
   Impl(std::string kind, std::vector<GpuId> ids, std::shared_ptr<CrossDeviceOps> cross_device_ops, std::string why);
+  virtual ~Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
+  // What trains a model of this strategy: the mirrored step, unless a kind of strategy has another one.
+  virtual std::unique_ptr<TrainingStep> make_step(const Graph& graph, const StepOptions& options, Tracer* tracer);
   const std::vector<GpuId>& ids() const { return ids_; }
   std::vector<LogicalGpu*> logical_gpus() const;  // in replica order
   const std::shared_ptr<CrossDeviceOps>& cross_device_ops() const { return cross_device_ops_; }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <random>
 
+#include "engine/distribute/step/mirrored_step.h"
 #include "engine/train/model_impl.h"
 #include "lockstep/lockstep.h"
 #include "simulator/logical/gpu_registry.h"
@@ -58,7 +59,9 @@ Array labels(const Workload& work, std::int64_t batch, std::uint32_t seed) {
 class Watched : public Model {
  public:
   explicit Watched(const Model& model) : Model(model) {}
-  int graphs(std::int64_t shard, Mode mode) const { return impl_->step->replica(0).program(shard, mode).graphs(); }
+  int graphs(std::int64_t shard, Mode mode) const {
+    return dynamic_cast<MirroredStep&>(*impl_->step).replica(0).program(shard, mode).graphs();
+  }
 };
 
 std::vector<float> all_of(const std::vector<NamedArray>& arrays) {
